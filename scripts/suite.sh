@@ -54,6 +54,9 @@ echo "== tests without the race detector"
 "$testreport" go test -json -timeout 20m "$@" $plain ./cli || failed "the tests without the race detector"
 
 wait
+# The torture tests run alone, because their checker judges times. What they kill are
+# processes of their own; the test itself only starts them and reads what they left.
+"$testreport" go test -json -timeout 20m "$@" ./tests/torture || failed "the torture tests"
 for log in "$logs"/*; do
 	[ "$log" = "$logs/failed" ] || cat "$log"
 done
@@ -74,7 +77,7 @@ if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2>&1;
 fi
 
 echo "== tests of the module $race"
-raced=$(go list ./... | grep -vxF "$(go list $plain ./cli)")
+raced=$(go list ./... | grep -vxF "$(go list $plain ./cli ./tests/torture)")
 [ -z "$race" ] || "$testreport" go test -json -timeout 20m "$@" -skip 'TestScripts|TestF11' ./cli || status=1
 "$testreport" -note "$note" go test -json -timeout 20m "$@" $raced || status=1
 exit "$status"
