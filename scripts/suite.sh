@@ -54,7 +54,7 @@ echo "== tests without the race detector"
 "$testreport" go test -json -timeout 20m "$@" $plain ./cli || failed "the tests without the race detector"
 
 wait
-# The torture tests run alone, because their checker judges times. What they kill are
+# The torture tests run alone, because their checker looks at times. What they kill are
 # processes of their own; the test itself only starts them and reads what they left.
 "$testreport" go test -json -timeout 20m "$@" ./tests/torture || failed "the torture tests"
 for log in "$logs"/*; do
