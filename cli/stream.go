@@ -175,31 +175,19 @@ func (c *streamGapCmd) Run(ctx context.Context, a *app) error {
 	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(s *wire.Stream) ([]wire.StreamMove, error) { return s.AcceptGap(part) })
 }
 
-// movePositions does the moves that the function returns, one at a time.
+// movePositions does the moves that the function returns, and prints those that are done.
 func (a *app) movePositions(ctx context.Context, name string, who by, dry bool, plan func(*wire.Stream) ([]wire.StreamMove, error)) (err error) {
 	client, db, err := a.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer closing(db, &err)
-	s, err := wire.StreamOf(ctx, client, name, job.At(a.now()))
-	if err != nil {
-		return err
-	}
-	moves, err := plan(s)
-	if err != nil {
-		return err
-	}
+	moves, err := wire.MoveStream(ctx, client, name, job.At(a.now()), who.actor(a), dry, plan)
 	for i := range moves {
 		m := &moves[i]
-		if !dry {
-			if _, err := client.MovePosition(ctx, who.actor(a), m.Move); err != nil {
-				return err
-			}
-		}
 		fmt.Fprintf(a.out, "%s/%d: %d → %d%s\n", words.Clean(m.Topic), m.Partition, m.From, m.To, moved(m, dry))
 	}
-	return nil
+	return err
 }
 
 func moved(m *wire.StreamMove, dry bool) (text string) {

@@ -129,27 +129,13 @@ func (a *API) acceptGap(c *Call) error {
 	return a.movePositions(c, in.Note, in.DryRun, func(s *wire.Stream) ([]wire.StreamMove, error) { return s.AcceptGap(&in.StreamPart) })
 }
 
-// movePositions does the moves that the function returns, one at a time: after an error those before
-// it are done, and a repeat of the request does the others.
 func (a *API) movePositions(c *Call, note string, dry bool, plan func(*wire.Stream) ([]wire.StreamMove, error)) error {
 	if err := checkReason(note); err != nil {
 		return err
 	}
-	s, err := a.streamInPath(c)
+	moves, err := wire.MoveStream(c.Context(), a.client, c.R.PathValue("name"), a.now(), c.By(note), dry, plan)
 	if err != nil {
 		return err
-	}
-	moves, err := plan(s)
-	if err != nil {
-		return err
-	}
-	for i := range moves {
-		if dry {
-			break
-		}
-		if _, err := a.client.MovePosition(c.Context(), c.By(note), moves[i].Move); err != nil {
-			return err
-		}
 	}
 	return c.JSON(http.StatusOK, StreamMoves{Moves: moves, DryRun: dry})
 }

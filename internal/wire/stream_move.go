@@ -1,9 +1,11 @@
 package wire
 
 import (
+	"context"
 	"fmt"
 	"strconv"
 
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
 
@@ -90,6 +92,34 @@ func (s *Stream) moves(what string, plan func(*StreamPartition, *store.PositionM
 	}
 	if len(moves) == 0 {
 		return nil, fmt.Errorf("stream %q: no partition is in the state for this, or none is selected; `redrive stream show %s` lists them: %w", s.Name, s.Name, store.ErrConflict)
+	}
+	return moves, nil
+}
+
+// StreamMover is the part of a client that MoveStream asks.
+type StreamMover interface {
+	StreamSource
+	MovePosition(ctx context.Context, by store.By, m store.PositionMove) (store.Position, error)
+}
+
+// MoveStream plans moves of the positions of a stream, such as with Rewind, and does them one at a time,
+// or only returns them if dry is set. After an error, the moves that it returns are done, and a repeat
+// does the others.
+func MoveStream(ctx context.Context, client StreamMover, name string, now job.Micros, by store.By, dry bool,
+	plan func(*Stream) ([]StreamMove, error),
+) ([]StreamMove, error) {
+	s, err := StreamOf(ctx, client, name, now)
+	if err != nil {
+		return nil, err
+	}
+	moves, err := plan(s)
+	if err != nil || dry {
+		return moves, err
+	}
+	for i := range moves {
+		if _, err := client.MovePosition(ctx, by, moves[i].Move); err != nil {
+			return moves[:i], err
+		}
 	}
 	return moves, nil
 }
