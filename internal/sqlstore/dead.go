@@ -92,6 +92,7 @@ func (t *Txn) appendDeath(args []Value, from job.State, r *Run, reason job.Reaso
 // were notified.
 func (t *Txn) noteDeath(from job.State, r *Run, cause job.Cause, reason job.Reason, f *job.Failure, notified string, b *groupEffect) {
 	t.cat.deaths++
+	r.notified = ""
 	if first := t.firstOfGroup(b); t.cat.rules != nil {
 		t.hear(r, reason, f, notified, first)
 	}

@@ -180,7 +180,7 @@ func (t *Txn) AppendFailure(args []Value, packed []byte, r *Run, o *job.Outcome)
 	if o.Cause != job.Failed && o.Cause != job.Succeeded {
 		attempt++ // the counters do not yet contain the attempt that ends now
 	}
-	return appendFailure(args, packed, t.now, r, o.Failure, t.userMessage(o.Failure), attempt, o.Cost, o.Sends)
+	return appendFailure(args, packed, t.now, r, o.Failure, attempt, o.Cost, o.Sends)
 }
 
 // BeginDeaths must be called before the first death of a transaction. The rows of the jobs

@@ -126,7 +126,7 @@ func (t *Txn) hear(r *Run, reason job.Reason, f *job.Failure, notified string, f
 		return
 	}
 	if notified != "" && t.cat.rules.TeamHears(&d) {
-		t.notified = notified
+		r.notified = notified
 		d.UserMessage = job.WithNotified(d.UserMessage, notified)
 	}
 	t.heard = append(t.heard, d)

@@ -28,6 +28,10 @@ type Run struct {
 	crashMax    int32
 	terms       int64 // number of the job's terms; see the method TermsID
 	redrive     int64 // id of the redrive that opened this life
+
+	// notified is what the failure record of the run's death adds to the text for the user, because people
+	// were notified of the death; see job.Outcome.
+	notified string
 }
 
 // runWidth is the number of columns in a statement that reads a run, such as selRun. Statements add further columns

@@ -133,28 +133,23 @@ func (t *Txn) fail(r *Run, o *job.Outcome) error {
 }
 
 func (t *Txn) insertFailure(r *Run, f *job.Failure, attempt int32, cost int64, sends int32) error {
-	q, user := insFailure, t.userMessage(f)
+	q := insFailure
 	if cost == 0 && sends == 0 && r.correlation == "" && plainFailure(f) {
 		q = insPlainFailure
 		t.packed = packRecord(t.packed[:0], f.Decision)
 		t.args = append(t.args[:0], num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(t.now),
 			text(f.How), text(f.Class), setText(f.Code), bit(f.Permanent), setNum(f.HTTPStatus), setText(r.holder),
-			setText(f.Fingerprint), text(f.Message), setText(user), blob(t.packed), setText(f.Build))
+			setText(f.Fingerprint), text(f.Message), setText(userMessage(r, f)), blob(t.packed), setText(f.Build))
 	} else {
-		t.args, t.packed = appendFailure(t.args[:0], t.packed[:0], t.now, r, f, user, attempt, cost, sends)
+		t.args, t.packed = appendFailure(t.args[:0], t.packed[:0], t.now, r, f, attempt, cost, sends)
 	}
 	n, err := t.s.Exec(q, t.args...)
 	t.wrote = t.wrote || n > 0
 	return err
 }
 
-// userMessage returns the text for the user in a failure record. If the last death of the transaction is
-// that of the run, and people were notified of it, the text says so.
-func (t *Txn) userMessage(f *job.Failure) string {
-	text := job.WithNotified(f.UserMessage, t.notified)
-	t.notified = ""
-	return text
-}
+// userMessage returns the text for the user in the failure record of a run.
+func userMessage(r *Run, f *job.Failure) string { return job.WithNotified(f.UserMessage, r.notified) }
 
 // plainFailure reports whether insPlainFailure has a column for everything that f says of a failure.
 func plainFailure(f *job.Failure) bool {
@@ -163,7 +158,7 @@ func plainFailure(f *job.Failure) bool {
 
 // appendFailure appends the columns of a failure record to args, in the order of selFailures. It
 // appends the packed record of the decision to the second slice.
-func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.Failure, userMessage string, attempt int32, cost int64, sends int32) ([]Value, []byte) {
+func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.Failure, attempt int32, cost int64, sends int32) ([]Value, []byte) {
 	exit := Value{}
 	if f.Exit != nil {
 		exit = num(*f.Exit)
@@ -177,7 +172,7 @@ func appendFailure(args []Value, packed []byte, now job.Micros, r *Run, f *job.F
 	return append(args, num(r.id), num(r.token), num(r.life), num(attempt), num(r.claimedAt), num(now),
 		text(f.How), text(f.Class), setText(f.Code), bit(f.Permanent), setNum(f.HTTPStatus), exit, setText(f.Signal),
 		setText(r.holder), setText(r.correlation), setText(f.Fingerprint), setNum(cost), text(f.Message),
-		setText(userMessage), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends), setText(f.Build),
+		setText(userMessage(r, f)), decision, setBlob(f.Details), setText(f.Stack), setBlob(f.Stderr), setNum(sends), setText(f.Build),
 		setBlob(f.Stdout)), packed
 }
 

@@ -44,8 +44,6 @@ type Txn struct {
 
 	heard []notify.Death   // deaths of which people may have to hear; see tell
 	ends  []notify.Outcome // ends of batches, likewise
-	// notified is the text that the failure record of the last death gets, because people were notified
-	notified string
 
 	laneErr error // the error to return from Flush when a lane was not found; see laneOf
 
