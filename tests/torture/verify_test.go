@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -121,8 +122,10 @@ func (r *round) writeForLostRuns(ctx context.Context, st *place.Place, before *s
 		return writes, err
 	}
 	after.Now = before.Now
-	if diff := cmp.Diff(before, after); diff != "" {
-		r.Errorf("round %d: late writes changed the store (-before +after):\n%.4000s", r.n, diff)
+	if !reflect.DeepEqual(before, after) { // cmp.Diff of equal dumps took two thirds of the test's processor time
+		if diff := cmp.Diff(before, after); diff != "" {
+			r.Errorf("round %d: late writes changed the store (-before +after):\n%.4000s", r.n, diff)
+		}
 	}
 	return writes, nil
 }
