@@ -172,9 +172,6 @@ func (t *Txn) insertMany(jobs []job.New, fresh []int) error {
 	}
 	written := make(map[job.ID]bool, len(fresh))
 	err = t.s.Rows(insertManyJobs, func(r Row) error { written[job.ID(r.Int(0))] = true; return nil }, append([]Value{num(t.now)}, rows.Args()...)...)
-	if err == nil && len(bodies.Args()) > 0 {
-		_, err = t.s.Exec(insertBodies, bodies.Args()...)
-	}
 	if err != nil {
 		return err
 	}
@@ -190,7 +187,10 @@ func (t *Txn) insertMany(jobs []job.New, fresh []int) error {
 			return taken(n.ID)
 		}
 	}
-	return nil
+	if len(bodies.Args()) > 0 { // only now: a job that was written in the meantime has its payload, too
+		_, err = t.s.Exec(insertBodies, bodies.Args()...)
+	}
+	return err
 }
 
 // free returns an error if one of the ids is that of a job.
@@ -285,14 +285,17 @@ func (t *Txn) insertAllDrafts(batch int64, fresh []member) error {
 	written := make(map[job.ID]bool, len(fresh))
 	err := t.s.Rows(insertDrafts, func(r Row) error { written[job.ID(r.Int(0))] = true; return nil },
 		append([]Value{num(batch), num(t.now)}, rows.Args()...)...)
-	if err == nil && len(bodies.Args()) > 0 {
-		_, err = t.s.Exec(insertBodies, bodies.Args()...)
+	if err != nil {
+		return err
 	}
 	t.wrote = true
 	for i := range fresh {
-		if err == nil && !written[fresh[i].ID] {
-			err = taken(fresh[i].ID)
+		if !written[fresh[i].ID] {
+			return taken(fresh[i].ID)
 		}
+	}
+	if len(bodies.Args()) > 0 {
+		_, err = t.s.Exec(insertBodies, bodies.Args()...)
 	}
 	return err
 }

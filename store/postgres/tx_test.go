@@ -1,9 +1,11 @@
 package postgres
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/internal/testing/pgtest"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
@@ -301,6 +304,50 @@ func TestI2_OthersGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 	})
+}
+
+// A call with several jobs whose payloads are long, and that is repeated while the first one commits, finds
+// the jobs of the first.
+//
+// part of: I1, I2
+func TestI1_ARepeatBesideItsFirstCallIsNoError(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, &Options{StatementTimeout: time.Hour})
+	jobs := []job.New{newJob(t, s), newJob(t, s)}
+	for i := range jobs {
+		jobs[i].Key, jobs[i].Digest, jobs[i].Payload = "", nil, bytes.Repeat([]byte(" "), sqlstore.InlineMax+1)
+	}
+	first, err := connected(t, dsn).Begin(t.Context())
+	if err == nil {
+		_, err = s.EnqueueTx(t.Context(), Tx(first), slices.Clone(jobs))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := slices.Clone(jobs)
+	for i := range again {
+		again[i].Repeat = true
+	}
+	second, err := connected(t, dsn).Begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer := make(chan error, 1)
+	go func() {
+		_, err := s.EnqueueTx(t.Context(), Tx(second), again)
+		answer <- err
+	}()
+	admin := connected(t, dsn)
+	eventually(t, "the repeat to wait", func() bool { return numberOf(t, admin, waitingFor(s, "redrive_jobs")) == 1 })
+	if err := first.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := within(t, answer); err != nil {
+		t.Errorf("the repeat: %v", err)
+	}
+	if err := second.Commit(t.Context()); err != nil {
+		t.Error(err)
+	}
 }
 
 // Rows are numbered apart however often a transaction enqueues, and their counts
