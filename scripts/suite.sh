@@ -54,9 +54,6 @@ echo "== tests without the race detector"
 "$testreport" go test -json -timeout 20m "$@" $plain ./cli || failed "the tests without the race detector"
 
 wait
-# The torture tests run alone, because their checker looks at times. What they kill are
-# processes of their own; the test itself only starts them and reads what they left.
-"$testreport" go test -json -timeout 20m "$@" ./tests/torture || failed "the torture tests"
 for log in "$logs"/*; do
 	[ "$log" = "$logs/failed" ] || cat "$log"
 done
@@ -78,6 +75,8 @@ fi
 
 echo "== tests of the module $race"
 raced=$(go list ./... | grep -vxF "$(go list $plain ./cli ./tests/torture)")
+# The torture tests run alone, because their checker looks at times.
+"$testreport" go test -json -timeout 20m "$@" ./tests/torture || status=1
 [ -z "$race" ] || "$testreport" go test -json -timeout 20m "$@" -skip 'TestScripts|TestF11' ./cli || status=1
 "$testreport" -note "$note" go test -json -timeout 20m "$@" $raced || status=1
 exit "$status"
