@@ -49,11 +49,6 @@ func (b *Bag) add(f Feature) {
 			return
 		}
 	}
-	b.keep(f)
-}
-
-// keep adds a feature whose weights were looked up, unless it is there.
-func (b *Bag) keep(f Feature) {
 	if len(b.Features) == FeaturesMax {
 		return
 	}

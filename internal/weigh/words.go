@@ -57,14 +57,7 @@ func (b *Bag) Words(m *phrase.Matcher, worth []int8, least int8) {
 }
 
 func (b *Bag) word(sort, x, y uint64, from, to int32) {
-	f := Feature{Hash: mix(sort, x, y), Sort: uint8(sort)}
-	if b.model != nil {
-		if f.row = b.model.find(f.Hash); f.row < 0 {
-			return // most words
-		}
-	}
-	f.From, f.To, f.Name = b.base+from, b.base+to, b.text[from:to]
-	b.keep(f)
+	b.add(Feature{Hash: mix(sort, x, y), From: b.base + from, To: b.base + to, Sort: uint8(sort), Name: b.text[from:to]})
 }
 
 // lastClause returns the symbol with which the last clause begins that is evidence.
