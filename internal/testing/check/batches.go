@@ -6,6 +6,7 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
 
@@ -103,7 +104,8 @@ func oneOutcome(x *index, broken func(job.ID, string, ...any)) {
 		if state, err := job.ParseBatchState(strings.ToUpper(e.Reason)); e.Type == event.BatchChanged && err == nil && state.Ended() {
 			reported[strconv.FormatInt(e.Batch, 10)+":"+e.Note]++
 		}
-		if e.Type == event.JobEnqueued && strings.HasPrefix(e.Correlation, "batch:") {
+		// Notices of an outcome, and of callbacks that died, have the same correlation.
+		if e.Type == event.JobEnqueued && e.Queue != notify.Queue && strings.HasPrefix(e.Correlation, "batch:") {
 			callbacks[strings.TrimPrefix(e.Correlation, "batch:")]++
 		}
 	}
