@@ -17,7 +17,7 @@ import (
 
 // The headers of the script that keeps a page up to date.
 const (
-	// liveHeader has the notice because of which the page is read again, or "-".
+	// liveHeader has the notice that made the script read the page again, or "-".
 	liveHeader = "Redrive-Live"
 	// rowsHeader has the ids of the rows that the page shows.
 	rowsHeader = "Redrive-Rows"
