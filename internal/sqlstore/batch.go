@@ -99,12 +99,34 @@ func (t *Txn) takeBatch(by store.By, id int64) (*store.Batch, error) {
 	return &b, nil
 }
 
+// ends reports whether the outcome of a batch is to be written: all its members have ended.
+func ends(b *store.Batch) bool {
+	return b.State == job.BatchProcessing && b.Task == store.NoTask && b.AllEnded()
+}
+
 // evaluate writes the outcome of a batch whose members have all ended. The row of the batch is
 // locked, and its counts are complete: nobody else can bring a member back or add one.
 func (t *Txn) evaluate(b *store.Batch) error {
-	if b.State != job.BatchProcessing || b.Task != store.NoTask || !b.AllEnded() {
+	if !ends(b) {
 		return nil
 	}
+	if err := t.followsEnds(idList([]int64{b.ID})); err != nil {
+		return err
+	}
+	return t.writeOutcome(b)
+}
+
+// followsEnds makes the transaction begin anew if its number is from before the end of a member of one of the
+// batches: in the events, the outcome would stand before that end.
+func (t *Txn) followsEnds(batches Value) error {
+	if t.hooks.FollowsEnds == nil {
+		return nil
+	}
+	return t.hooks.FollowsEnds(batches)
+}
+
+// writeOutcome writes the outcome of a batch, whose row is locked.
+func (t *Txn) writeOutcome(b *store.Batch) error {
 	o := store.BatchOutcome{
 		N: b.Outcome + 1, State: job.BatchOutcomeOf(b.Completed, b.Dead, b.Cancelled), At: t.now,
 		Total: b.Total, Completed: b.Completed, Dead: b.Dead, Cancelled: b.Cancelled,
@@ -331,10 +353,23 @@ func (t *Txn) EndBatches(batches Value, unmark, counts *Query) error {
 	}, batches)
 	slices.SortFunc(ripe, func(a, b store.Batch) int { return cmp.Compare(a.ID, b.ID) })
 	for i := range ripe {
-		if b := &ripe[i]; err == nil {
-			b.BatchCounts = of[b.ID]
-			err = t.evaluate(b)
+		ripe[i].BatchCounts = of[ripe[i].ID]
+	}
+	ripe = slices.DeleteFunc(ripe, func(b store.Batch) bool { return !ends(&b) })
+	if err != nil || len(ripe) == 0 {
+		return err
+	}
+	ids := make([]int64, len(ripe))
+	for i := range ripe {
+		ids[i] = ripe[i].ID
+	}
+	if err := t.followsEnds(idList(ids)); err != nil {
+		return err
+	}
+	for i := range ripe {
+		if err := t.writeOutcome(&ripe[i]); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }

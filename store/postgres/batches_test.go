@@ -157,6 +157,7 @@ func TestB2_Trap3_AnEndDuringTheEvaluationIsSeen(t *testing.T) {
 			fold()
 			eventually(t, "the outcome", s.hasOutcomes(t, b.ID, 1))
 			outcomesAre(t, s, b.ID, 1, job.BatchReady)
+			outcomeFollows(t, s, b.ID, last.ID)
 		})
 	}
 }
