@@ -115,7 +115,7 @@ func (r *reader) beaten(out *Classification, best int) {
 	}
 }
 
-// rank puts a hit among the strongest, of which one rule has no two.
+// rank inserts a hit into the list of the strongest hits. The list has at most one hit of each rule.
 func (r *reader) rank(top *[3]int, hit int) {
 	h := &r.hits[hit]
 	at, end := len(top), len(top)-1 // where it goes, and of what it takes the place

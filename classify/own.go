@@ -6,7 +6,7 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// Rules are a policy's own: they come before the built-in ones of the same rank,
+// Rules are a policy's own. They take precedence over the built-in ones of the same rank,
 // in the order in which they are written. Where Kinds are named, a rule is for
 // jobs of these kinds only. A class may be any name. The zero value is the built-in
 // rules.

@@ -59,8 +59,8 @@ const (
 )
 
 // Retriable reports whether another attempt can make sense without anybody
-// changing anything. It is true of VerdictUnknown, of which the policy has the
-// say, and false of a verdict that does not exist.
+// changing anything. It is true for VerdictUnknown, where the policy decides, and
+// false for a verdict that does not exist.
 func (v Verdict) Retriable() bool {
 	switch v {
 	case VerdictRetry, VerdictThrottle, VerdictDependencyDown, VerdictCrash, VerdictUnknown:

@@ -92,7 +92,7 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			Matchers: []classify.Matcher{{Name: "go"}},
 		}}, []string{
 			"classify.codes[0].code: is empty: say what to look for",
-			"classify.statuses[0].from: 99 to 99 is no range of HTTP statuses: 100 to 599",
+			"classify.statuses[0].from: 99 to 99 is not a range of HTTP statuses (100 to 599)",
 			"classify.matchers[0]: a matcher needs a name and a function",
 			"classify.patterns[0].match: error parsing regexp: unexpected ): `a)`",
 			`classify.codes[1].class: unknown class "Nothing": correct the name, or declare the class under "classes"`,

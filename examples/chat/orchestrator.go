@@ -71,7 +71,7 @@ func orchestrate(ctx context.Context, s *settings) (err error) {
 		return err
 	}
 	client, err := redrive.New(db, &redrive.Config{Name: s.Name, Policy: p, Queues: map[string]redrive.Queue{queue: {Workers: 8}},
-		Lease: 2 * time.Second, RescueInterval: time.Second, Grace: 5 * time.Second, Logger: slog.Default()})
+		Lease: 6 * time.Second, RescueInterval: time.Second, Grace: 5 * time.Second, Logger: slog.Default()})
 	if err != nil {
 		return err
 	}

@@ -17,8 +17,8 @@ import (
 
 // The headers of the script that keeps a page up to date.
 const (
-	// liveHeader has the notice because of which the page is read again, or "-". A page that asks again, because numbers of
-	// the last answer were old, adds a full stop.
+	// liveHeader has the notice that made the script read the page again, or "-". When the script asks again because
+	// numbers of the last answer were old, it adds a full stop.
 	liveHeader = "Redrive-Live"
 	// rowsHeader has the ids of the rows that the page shows.
 	rowsHeader = "Redrive-Rows"

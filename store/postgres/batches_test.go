@@ -261,8 +261,8 @@ func TestB2_Trap12_OpenTransactionsHoldUpNoOtherBatch(t *testing.T) {
 // part of: B2
 func TestB2_Trap13_ACrowdDoesNotDeadlock(t *testing.T) {
 	t.Parallel()
-	s, dsn := freshAt(t, nil)
-	stores := []*Store{s, opened(t, dsn, &Options{Schema: s.Schema()})}
+	s, dsn := freshAt(t, &Options{StatementTimeout: time.Minute}) // much longer than the server needs to find a circle
+	stores := []*Store{s, opened(t, dsn, &Options{Schema: s.Schema(), StatementTimeout: time.Minute})}
 	const batches, rounds = 4, 12
 	var ids []int64
 	for range batches {

@@ -114,7 +114,7 @@ func differs(m mutant, own bool) bool {
 				}
 				return []contender{good, bad}
 			})
-			rt.Repeat(d.operations())
+			rt.Repeat(d.operations(nil))
 		})
 	}()
 	<-done

@@ -65,13 +65,17 @@ func Differential(t *testing.T, m Match) {
 		rounds = 0 // with a fixed seed, a second run would draw the same sequences
 	}
 	for round := 0; round == 0 || round <= rounds && len(seen.missing()) > 0 && !testing.Short() && !t.Failed(); round++ {
+		var unseen []string
+		if round > 0 {
+			unseen = seen.unseen()
+		}
 		if round == 1 {
 			setFlag(t, "rapid.checks", strconv.Itoa(max(1, m.Checks/part)))
 		}
 		rapid.Check(t, func(rt *rapid.T) {
 			d := newDuel(rt, seen, func(clock *Clock) []contender { return m.open(t, clock) })
 			defer d.close()
-			rt.Repeat(d.operations())
+			rt.Repeat(d.operations(unseen))
 			d.finish()
 		})
 	}
@@ -142,10 +146,8 @@ func newCoverage() *coverage {
 // missing returns the operations and transitions that a run has not seen but must see.
 func (c *coverage) missing() []string {
 	var missing []string
-	for _, op := range append(operationNames(), batchOperationNames()...) {
-		if c.ops[op] == 0 {
-			missing = append(missing, "the operation "+op+" succeed")
-		}
+	for _, op := range c.unseen() {
+		missing = append(missing, "the operation "+op+" succeed")
 	}
 	for _, edge := range job.Transitions {
 		if c.edges[edge] == 0 {
@@ -153,6 +155,11 @@ func (c *coverage) missing() []string {
 		}
 	}
 	return missing
+}
+
+// unseen returns the operations that have not succeeded yet.
+func (c *coverage) unseen() []string {
+	return slices.DeleteFunc(append(operationNames(), batchOperationNames()...), func(op string) bool { return c.ops[op] > 0 })
 }
 
 // String returns one line for each operation and transition, with its count.

@@ -17,11 +17,14 @@ import (
 
 // operations returns the operations from which each step of a run draws one. The first operations
 // are drawn more often, because the other operations need jobs, runs and dead letters.
-func (d *duel) operations() map[string]func(*rapid.T) {
-	ops := []struct {
+//
+// It draws the operations that reach what is unseen ten times as often as the others.
+func (d *duel) operations(unseen []string) map[string]func(*rapid.T) {
+	type operation struct {
 		name string
 		do   func()
-	}{
+	}
+	ops := []operation{
 		{"claim all", d.claimAll}, {"exchange", d.exchange}, {"enqueue", d.enqueue}, {"endDead", d.endDead}, {"start redrive", d.startRedrive},
 		{"read dead letters", d.readDead}, {"step redrives", d.stepRedrives}, {"claim all later", d.claimAllLater}, {"act by id", d.actIDs},
 		{"act by filter", d.actFilter}, {"rescue late", d.rescueLate}, {"enqueue", d.enqueue}, {"exchange", d.exchange},
@@ -35,6 +38,14 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		{"create batch", d.createBatch}, {"add members", d.addMembers}, {"publish batch", d.publishBatch}, {"step batches", d.stepBatches},
 		{"end members", d.endMembers}, {"change batch", d.changeBatch}, {"read batches", d.readBatches}, {"publish batch", d.publishBatch}, {"step batches", d.stepBatches},
 	}
+	for _, what := range unseen {
+		for _, op := range ops {
+			if op.name == reachedBy[what] {
+				ops = append(ops, slices.Repeat([]operation{op}, 9)...)
+				break
+			}
+		}
+	}
 	steps := map[string]func(*rapid.T){}
 	for i, op := range ops {
 		// the names are numbered, because rapid sorts the operations by their names
@@ -44,6 +55,17 @@ func (d *duel) operations() map[string]func(*rapid.T) {
 		}
 	}
 	return steps
+}
+
+// reachedBy names, for what few sequences reach, the operation that reaches it.
+var reachedBy = map[string]string{
+	"CancelBatch": "change batch", "DiscardBatch": "change batch", "SetBatch": "change batch", "batch that expires": "change batch",
+	"Member": "read batches", "member that is known": "add members", "cancelled member that comes back": "add members",
+	"batch that is reopened": "end members", "record that is dropped": "stream", "record that revives a job": "stream",
+	"key that is rotated": "access", "key that is revoked": "access", "EndRequest": "request", "request that exists": "request",
+	"MergeGroups": "change cause", "cause that regresses": "change cause", "redrive that patches a payload": "start redrive",
+	"live job that a redrive changes": "step redrives", "window that is closed": "notify", "notice that is made": "notify",
+	"enqueue with a known key": "enqueue", "note that a sweep removes": "sweep", "slot that is fired": "fire",
 }
 
 func operationNames() []string {

@@ -107,6 +107,9 @@ func (d *duel) addMembers() {
 	a := d.each("AddMembers", func(s store.Store) (any, error) { return s.AddMembers(ctx(), id, members) })
 	if a.Err == "" {
 		d.gotMembers(a.Value.([]job.Receipt))
+		if again := d.each("AddMembers", func(s store.Store) (any, error) { return s.AddMembers(ctx(), id, members) }); again.Err == "" {
+			d.gotMembers(again.Value.([]job.Receipt))
+		}
 		if slices.ContainsFunc(d.last.Drafts, func(m store.Member) bool { return m.Replaces != 0 }) {
 			d.did("cancelled member that comes back", 1)
 		}
@@ -179,6 +182,10 @@ func (d *duel) changeBatch() {
 	default:
 		at := pick(t, "at", 0, d.now().Add(d.tick("expires at")))
 		d.each("SetBatch", func(s store.Store) (any, error) { return s.SetBatch(ctx(), person, id, at) })
+		if at > 0 && chance(t, "expires now", 2) {
+			d.clock.Advance(max(0, at.Sub(d.now())))
+			d.stepBatches()
+		}
 	}
 }
 
@@ -228,6 +235,11 @@ func (d *duel) readBatches() {
 	d.ask("Members", func(s store.Store) (any, error) { return s.Members(ctx(), id, m, 0) })
 	key := pick(t, "member key", "m1", "m2", "m3")
 	d.ask("Member", func(s store.Store) (any, error) { return s.Member(ctx(), id, key) })
+	for i := range d.last.Drafts {
+		if m := &d.last.Drafts[i]; m.Key != "" {
+			d.ask("Member", func(s store.Store) (any, error) { return s.Member(ctx(), m.Batch, m.Key) })
+		}
+	}
 }
 
 func rapidAfter(id int64) int64 { return id % 2 }

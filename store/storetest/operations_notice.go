@@ -10,7 +10,10 @@ import (
 // notices publishes rules of notifications, lets jobs die, and closes windows.
 func (d *duel) notices() {
 	t, by := d.t, d.by()
-	sets := []*notify.Rules{mailRules, deathRules, rulesOf(mailRules.Rules[2]), nil}
+	sets := []*notify.Rules{deathRules, rulesOf(mailRules.Rules[1]), rulesOf(mailRules.Rules[2]), nil}
+	if !d.apart { // PostgreSQL makes the notices about the end of a batch in a later commit
+		sets = append(sets, mailRules)
+	}
 	d.reserve(1) // so that the stores give the next notices the same ids
 	var body []byte
 	if rules := pick(t, "rules", sets...); rules != nil {

@@ -15,6 +15,10 @@ import (
 // stream takes records of two partitions, moves their positions, and holds a sink.
 func (d *duel) stream() {
 	t, by := d.t, d.by()
+	if chance(t, "deaths first", 2) {
+		d.claimAll()
+		d.endDead()
+	}
 	first := make([]store.Position, 2)
 	for i := range first {
 		first[i] = store.Position{Place: store.Place{TopicID: "t", Partition: int32(i)}, Topic: "tasks", Next: int64(pick(t, "first offset", 0, 3))}
@@ -64,7 +68,7 @@ func (d *duel) part(p *store.Position) store.TakingPart {
 			r.Job = d.newJob(id)
 			r.Job.ID, r.Job.Repeat, r.Job.Batch, r.Job.Aside = id, false, 0, false
 			r.Revive = chance(t, "revive", 2)
-			if n := d.deadWithKey(); n != nil && chance(t, "key of a dead job", 3) { // a random key is rarely that
+			if n := d.deadWithKey(); n != nil && chance(t, "key of a dead job", 2) { // a random key is rarely that
 				r.Job.Owner, r.Job.Kind, r.Job.Key, r.Job.Digest, r.Job.KeyUntil, r.Job.KeyPeriod = n.Owner, n.Kind, n.Key, n.Digest, 0, 0
 				r.Revive = true
 			}
