@@ -36,7 +36,8 @@ func transcribes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{Name: "w", Policy: preset.Policy, TempDir: t.TempDir()})
+	c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{Name: "w", Policy: preset.Policy, TempDir: t.TempDir(),
+		Queues: map[string]redrive.Queue{redrive.DefaultQueue: {}, "compute-engine-high-memory": {}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ esac
 
 const renderConfig = `database: redrive.db
 temp_dir: tmp
-lease: 2s
+lease: 3s
 rescue_interval: 1s
 shutdown_grace: 300ms
 policy: quick.yaml
