@@ -1,7 +1,7 @@
 // Package classify puts evidence into classes. In comes failure.Evidence and the kind of the job, with the rules of a
 // policy beside the built-in ones; out comes a Classification: the class, the rule that decided, what it read and what
 // lost against it. It must never read a clock, do I/O or look at an error itself, and the same evidence gives the
-// same answer for ever.
+// same answer with the same rules.
 package classify
 
 import (

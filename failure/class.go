@@ -1,6 +1,7 @@
 // Package failure turns errors into evidence. In comes an error, with the marks by which a handler says more than a text
 // can; out goes Evidence: what happened, as plain values that can be stored, sent, classified (package classify) and
-// explained. It must never fail or panic, whatever error it is given, never read a clock or do I/O, and never decide what
+// explained. The built-in classes with their texts are here, too, and Sanitize and Fingerprint, the public faces of
+// the rooms for redaction and fingerprints. It must never fail or panic, whatever error it is given, never read a clock or do I/O, and never decide what
 // follows from a failure.
 package failure
 
