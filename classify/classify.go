@@ -35,8 +35,10 @@ func (r *reader) classify(out *Classification) {
 	r.readCodes()
 	r.readTyped()
 	if !r.settled() {
+		hint, traits := r.hint, r.traits
 		r.readTexts()
 		r.overrule()
+		r.onlyFact(hint, traits)
 	}
 	best := r.best()
 	r.classification(out, best)
