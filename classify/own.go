@@ -1,8 +1,6 @@
 package classify
 
 import (
-	"slices"
-
 	"github.com/redrive/redrive/failure"
 )
 
@@ -89,14 +87,15 @@ const (
 	patternMax  = 1 << 10  // bytes of a pattern
 )
 
-// TextClasses returns the classes that the rules of Text name, each once.
-func (r *Rules) TextClasses() []failure.Class {
-	var all []failure.Class
+// TextClasses returns the classes that the rules of Text name, each with the line, from 1, that
+// names it first.
+func (r *Rules) TextClasses() map[failure.Class]int {
+	all := make(map[failure.Class]int)
 	if len(r.Text) <= TextMax {
 		rules, _ := readRules("rules", r.Text, false)
 		for i := range rules {
-			if c := rules[i].class; c != "" && !slices.Contains(all, c) {
-				all = append(all, c)
+			if c := rules[i].class; c != "" && all[c] == 0 {
+				all[c] = rules[i].line
 			}
 		}
 	}

@@ -89,8 +89,9 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			Codes: []classify.CodeRule{{Class: failure.NotFound}, {Code: "A", Class: "Nothing"}}, Types: []classify.TypeRule{{Type: "T", Class: "Nothing"}},
 			Statuses: []classify.StatusRule{{From: 99, Class: "Nothing"}}, Exits: []classify.ExitRule{{Code: 3, Class: "Nothing"}},
 			Phrases: []classify.PhraseRule{{Match: "a b", Class: "Nothing"}}, Patterns: []classify.PatternRule{{Match: "a)", Class: "Nothing"}},
-			Matchers: []classify.Matcher{{Name: "go"}},
+			Matchers: []classify.Matcher{{Name: "go"}}, Text: "# rules\nshop.stock StokMissing strong\n\tno stock left\n",
 		}}, []string{
+			`classify.rules: line 2: unknown class "StokMissing": correct the name, or declare the class under "classes"`,
 			"classify.codes[0].code: is empty: say what to look for",
 			"classify.statuses[0].from: 99 to 99 is not a range of HTTP statuses (100 to 599)",
 			"classify.matchers[0]: a matcher needs a name and a function",
