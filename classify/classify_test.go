@@ -174,7 +174,7 @@ func TestF7_MediaTools(t *testing.T) {
 	}
 }
 
-// proves: F8
+// part of: F8
 func TestF8_WordsNotSubstrings(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]failure.Class{
