@@ -54,16 +54,6 @@ plain="./store/storetest ./classify ./failure ./internal/decide ./policy/preset 
 echo "== tests without the race detector"
 "$testreport" go test -json -timeout 20m "$@" $plain ./cli || failed "the tests without the race detector"
 
-wait
-for log in "$logs"/*; do
-	[ "$log" = "$logs/failed" ] || cat "$log"
-done
-if [ -e "$logs/failed" ]; then
-	status=1
-	note="$(cat "$logs/failed")${note:+
-$note}"
-fi
-
 # The race detector needs a C compiler. SQLite itself, which was translated from C to
 # Go, is excluded, because it is three times slower with it. Its driver is included.
 race=""
@@ -74,12 +64,23 @@ if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2>&1;
 		"-gcflags=modernc.org/libc/...=$off" "$@"
 fi
 
+[ -z "$race" ] || "$testreport" go test -json -timeout 20m "$@" -skip 'TestScripts|TestF11' ./cli || status=1
+
+wait
+for log in "$logs"/*; do
+	[ "$log" = "$logs/failed" ] || cat "$log"
+done
+if [ -e "$logs/failed" ]; then
+	status=1
+	note="$(cat "$logs/failed")${note:+
+$note}"
+fi
+
 echo "== tests of the module $race"
 # The longest begin first, so that no processor is idle at the end.
 long="./store/postgres ./store/sqlite ./server"
 raced="$(go list $long) $(go list ./... | grep -vxF "$(go list $plain $long ./cli ./tests/torture)")"
 # The torture tests run alone, because their checker looks at times.
 "$testreport" go test -json -timeout 20m "$@" ./tests/torture || status=1
-[ -z "$race" ] || "$testreport" go test -json -timeout 20m "$@" -skip 'TestScripts|TestF11' ./cli || status=1
 "$testreport" -note "$note" go test -json -timeout 20m "$@" $raced || status=1
 exit "$status"
