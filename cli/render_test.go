@@ -1,3 +1,5 @@
+//go:build unix
+
 package cli_test
 
 import (
@@ -7,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"sync"
 	"syscall"
@@ -60,7 +61,7 @@ type render struct {
 func newRender(t *testing.T) *render {
 	t.Helper()
 	for _, name := range []string{"curl", "sh"} {
-		if _, err := exec.LookPath(name); err != nil || runtime.GOOS == "windows" {
+		if _, err := exec.LookPath(name); err != nil {
 			t.Skipf("%s is not installed", name)
 		}
 	}
