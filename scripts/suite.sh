@@ -64,7 +64,10 @@ if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2>&1;
 		"-gcflags=modernc.org/libc/...=$off" "$@"
 fi
 
-[ -z "$race" ] || "$testreport" go test -json -timeout 20m "$@" -skip 'TestScripts|TestF11' ./cli || status=1
+if [ -n "$race" ]; then
+	echo "== tests of the command -race"
+	"$testreport" go test -json -timeout 20m "$@" -skip 'TestScripts|TestF11' ./cli || failed "the tests of the command with the race detector"
+fi
 
 wait
 for log in "$logs"/*; do
