@@ -140,7 +140,7 @@ func oneOutcome(x *index, broken func(job.ID, string, ...any)) {
 
 // noEarlyOutcome follows the members by their events, and compares them with each end of their batch.
 func noEarlyOutcome(x *index, broken func(job.ID, string, ...any)) {
-	live := make(map[int64]map[job.ID]bool)
+	live := make(map[int64]map[job.ID]int) // 1 for a member that has not ended
 	aside := make(map[job.ID]bool)
 	for i := range x.Dump.Jobs {
 		aside[x.Dump.Jobs[i].ID] = x.Dump.Jobs[i].Aside
@@ -148,13 +148,18 @@ func noEarlyOutcome(x *index, broken func(job.ID, string, ...any)) {
 	for i := range x.Dump.Events {
 		e := &x.Dump.Events[i]
 		if isTransition(e) && e.Batch != 0 && !aside[e.Job] {
-			if live[e.Batch] == nil {
-				live[e.Batch] = make(map[job.ID]bool)
+			members := live[e.Batch]
+			if members == nil {
+				members = make(map[job.ID]int)
+				live[e.Batch] = members
 			}
-			if e.To.Terminal() {
-				delete(live[e.Batch], e.Job)
-			} else {
-				live[e.Batch][e.Job] = true
+			if (e.From == job.None || e.From.Terminal()) && !e.To.Terminal() {
+				members[e.Job]++
+			} else if e.To.Terminal() {
+				members[e.Job]--
+			}
+			if members[e.Job] == 0 {
+				delete(members, e.Job)
 			}
 		}
 		state, err := job.ParseBatchState(strings.ToUpper(e.Reason))
