@@ -1,8 +1,6 @@
 package classify
 
-import (
-	"github.com/redrive/redrive/failure"
-)
+import "github.com/redrive/redrive/failure"
 
 // Rules are a policy's own. They take precedence over the built-in ones of the same rank,
 // in the order in which they are written. Where Kinds are named, a rule is for

@@ -99,30 +99,27 @@ func (t *Txn) takeBatch(by store.By, id int64) (*store.Batch, error) {
 	return &b, nil
 }
 
-// ends reports whether the outcome of a batch is to be written: all its members have ended.
-func ends(b *store.Batch) bool {
-	return b.State == job.BatchProcessing && b.Task == store.NoTask && b.AllEnded()
-}
-
-// evaluate writes the outcome of a batch whose members have all ended. The row of the batch is
-// locked, and its counts are complete: nobody else can bring a member back or add one.
-func (t *Txn) evaluate(b *store.Batch) error {
-	if !ends(b) {
-		return nil
+// evaluate writes the outcomes of those of the batches whose members have all ended. Their rows are locked, and
+// their counts are complete: nobody else can bring a member back or add one.
+func (t *Txn) evaluate(batches ...*store.Batch) error {
+	ended := slices.DeleteFunc(batches, func(b *store.Batch) bool {
+		return b.State != job.BatchProcessing || b.Task != store.NoTask || !b.AllEnded()
+	})
+	if len(ended) > 0 && t.hooks.FollowsEnds != nil {
+		ids := make([]int64, len(ended))
+		for i, b := range ended {
+			ids[i] = b.ID
+		}
+		if err := t.hooks.FollowsEnds(idList(ids)); err != nil {
+			return err
+		}
 	}
-	if err := t.followsEnds(idList([]int64{b.ID})); err != nil {
-		return err
+	for _, b := range ended {
+		if err := t.writeOutcome(b); err != nil {
+			return err
+		}
 	}
-	return t.writeOutcome(b)
-}
-
-// followsEnds makes the transaction begin anew if its number is from before the end of a member of one of the
-// batches: in the events, the outcome would stand before that end.
-func (t *Txn) followsEnds(batches Value) error {
-	if t.hooks.FollowsEnds == nil {
-		return nil
-	}
-	return t.hooks.FollowsEnds(batches)
+	return nil
 }
 
 // writeOutcome writes the outcome of a batch, whose row is locked.
@@ -335,10 +332,10 @@ func (t *Txn) newBatchID() (id int64, err error) {
 // get the batches as their argument. Only a store with other writers calls it.
 func (t *Txn) EndBatches(batches Value, unmark, counts *Query) error {
 	t.noDeadLetters = true
-	var ripe []store.Batch
+	var ripe []*store.Batch
 	err := t.rows(unmark, func(r Row) error {
 		b, err := scanBatch(r)
-		ripe = append(ripe, b)
+		ripe = append(ripe, &b)
 		return err
 	}, batches)
 	if err != nil || len(ripe) == 0 {
@@ -351,25 +348,12 @@ func (t *Txn) EndBatches(batches Value, unmark, counts *Query) error {
 		of[r.Int(4)] = scanCounts(r)
 		return nil
 	}, batches)
-	slices.SortFunc(ripe, func(a, b store.Batch) int { return cmp.Compare(a.ID, b.ID) })
-	for i := range ripe {
-		ripe[i].BatchCounts = of[ripe[i].ID]
-	}
-	ripe = slices.DeleteFunc(ripe, func(b store.Batch) bool { return !ends(&b) })
-	if err != nil || len(ripe) == 0 {
+	if err != nil {
 		return err
 	}
-	ids := make([]int64, len(ripe))
-	for i := range ripe {
-		ids[i] = ripe[i].ID
+	slices.SortFunc(ripe, func(a, b *store.Batch) int { return cmp.Compare(a.ID, b.ID) })
+	for _, b := range ripe {
+		b.BatchCounts = of[b.ID]
 	}
-	if err := t.followsEnds(idList(ids)); err != nil {
-		return err
-	}
-	for i := range ripe {
-		if err := t.writeOutcome(&ripe[i]); err != nil {
-			return err
-		}
-	}
-	return nil
+	return t.evaluate(ripe...)
 }

@@ -48,10 +48,7 @@ func (s *Store) PublishBatch(ctx context.Context, by store.By, id int64) (store.
 // publish begins to publish a batch that has something to publish.
 func (t *tx) publish(b *batch, by store.By, p *store.Published) {
 	running := b.Task == store.Publishing
-	b.TaskThrough = 0
-	if n := len(t.deaths); n > 0 {
-		b.TaskThrough = t.deaths[n-1].Death
-	}
+	b.TaskThrough = t.newestDeath()
 	if running {
 		return
 	}

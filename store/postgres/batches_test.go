@@ -269,6 +269,8 @@ func TestB2_Trap13_ACrowdDoesNotDeadlock(t *testing.T) {
 	for range batches {
 		ids = append(ids, startedBatch(t, s, 8).ID)
 	}
+	limit, cancel := context.WithTimeout(t.Context(), testLimit)
+	defer cancel()
 	var all sync.WaitGroup
 	many := func(what string, do func(s *Store, round int) error) {
 		for i := range 2 {
@@ -300,7 +302,7 @@ func TestB2_Trap13_ACrowdDoesNotDeadlock(t *testing.T) {
 	}
 	many("retry by filter", func(s *Store, round int) error {
 		for {
-			_, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{Batch: ids[round%batches]}, Through: 1 << 40, Limit: 100})
+			_, err := s.Act(limit, ann, store.Action{Do: store.ActRetry, Filter: &store.DeadFilter{Batch: ids[round%batches]}, Through: 1 << 40, Limit: 100})
 			if !errors.Is(err, store.ErrUnavailable) { // on a slow machine the others may hold the lock for longer than a person waits
 				return err
 			}
