@@ -2225,6 +2225,23 @@ UPDATE redrive_keys SET job = ?3, state = 6 WHERE owner = ?1 AND kind = '' AND k
 -- name: setReplaced
 UPDATE redrive_done INDEXED BY redrive_done_job SET batch = -batch WHERE job = ?1 AND state = 6 AND batch > 0;
 
+-- name: walkBatches
+SELECT id, state, task, drafts, asides, ended_at, expires_at, created_at FROM redrive_batches NOT INDEXED WHERE id > +?1 ORDER BY id;
+
+-- name: lockOldBatch
+SELECT id FROM redrive_batches WHERE id = ?1;
+
+-- name: hasMembers
+SELECT EXISTS (SELECT 1 FROM redrive_dead INDEXED BY redrive_dead_batch WHERE batch = ?1)
+  OR EXISTS (SELECT 1 FROM redrive_dead INDEXED BY redrive_dead_batch WHERE batch = -?1)
+  OR EXISTS (SELECT 1 FROM redrive_spans s CROSS JOIN redrive_jobs j WHERE s.batch = ?1 AND j.id BETWEEN s.first AND s.last AND abs(j.batch) = ?1)
+  OR EXISTS (SELECT 1 FROM redrive_spans s CROSS JOIN redrive_done d INDEXED BY redrive_done_job WHERE s.batch = ?1
+    AND d.job BETWEEN s.first AND s.last AND abs(d.batch) = ?1);
+
+-- name: delMemberKeys
+DELETE FROM redrive_keys WHERE owner = ?1 AND kind = '' AND key IN
+  (SELECT key FROM redrive_keys WHERE owner = ?1 AND kind = '' ORDER BY key LIMIT ?2);
+
 -- name: delBatch
 DELETE FROM redrive_batches WHERE id = ?1;
 
