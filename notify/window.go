@@ -13,11 +13,11 @@ import (
 
 // Limits of windows.
 const (
-	// WindowLength is how long a window is open. In this time a recipient gets one message, and at its
-	// end one digest of what has happened since.
+	// WindowLength is how long a window is open, unless its rule says otherwise. In this time a recipient
+	// gets one message, and at its end one digest of what has happened since.
 	WindowLength = 5 * time.Minute
-	// MembersMax is the maximum number of members of a batch that get a message each; more get a
-	// digest.
+	// MembersMax is the maximum number of members of a batch that get a message each, unless the rule says
+	// otherwise; more get a digest.
 	MembersMax = 5
 	// SinglesMax is the maximum number of mails about batches and their members that a recipient gets in
 	// WindowLength, apart from digests.
@@ -44,6 +44,8 @@ type Window struct {
 	Team    bool              `json:"team,omitempty"`
 	Type    string            `json:"event,omitempty"` // of the rule, for webhooks
 	Data    map[string]string `json:"data,omitempty"`
+	Above   int               `json:"above,omitempty"`  // of a batch: the messages before there is a digest; 0 means MembersMax
+	Wait    int               `json:"wait_s,omitempty"` // how long the window is open, in seconds; 0 means WindowLength
 	Opened  Time              `json:"opened"`
 	DueAt   Time              `json:"due_at,omitempty"` // when the window ends; 0 while nothing waits in that of a batch
 	N       int64             `json:"n"`                // number of what waits
@@ -124,7 +126,10 @@ func (w *Window) count(class, code string) {
 }
 
 // open begins the time of the window.
-func (w *Window) open(now job.Micros) { w.Opened, w.DueAt = Time(now), Time(now.Add(WindowLength)) }
+func (w *Window) open(now job.Micros) {
+	length := cmp.Or(time.Duration(w.Wait)*time.Second, WindowLength)
+	w.Opened, w.DueAt = Time(now), Time(now.Add(length))
+}
 
 // empty takes out what waits in the window.
 func (w *Window) empty() {
@@ -202,7 +207,7 @@ func (w *Window) closeBatch(now job.Micros, windows Windows, ended bool) (made [
 	}
 	switch {
 	case len(items) == 0:
-	case w.Sum > MembersMax:
+	case w.Sum > int64(cmp.Or(w.Above, MembersMax)):
 		made = append(made, w.digest(items, now))
 	default:
 		for i := range items {

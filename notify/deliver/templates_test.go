@@ -49,7 +49,7 @@ func TestTemplates_TheTextsHaveTheFactsOfTheEvent(t *testing.T) {
 }
 
 // part of: F11, N2
-func TestTemplates_HostileTextIsText(t *testing.T) {
+func TestF11_Trap20_HostileTextIsTextInMails(t *testing.T) {
 	t.Parallel()
 	texts, err := deliver.NewTemplates(nil)
 	if err != nil {

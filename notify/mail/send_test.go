@@ -277,7 +277,7 @@ func TestSend_AnswersAreEvidence(t *testing.T) {
 
 // A server that takes a mail and drops the connection gets the mail again, with the same Message-ID.
 // part of: N2, I3
-func TestSend_ARepeatHasTheSameMessageID(t *testing.T) {
+func TestN2_Trap21_ARepeatHasTheSameMessageID(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, true, step{drop: true}, step{})
 	sender := srv.sender(t, nil)

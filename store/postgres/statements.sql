@@ -2977,6 +2977,11 @@ ORDER BY name, instance;
 -- The LIMIT is store.DeathsMax.
 SELECT died_at FROM redrive.redrive_dead ORDER BY death DESC LIMIT 1000;
 
+-- name: countDeadNotices
+-- The pending dead letters of the queue of notices.
+SELECT CAST(coalesce(sum(d.n), 0) AS bigint) FROM redrive.redrive_dead_counts d JOIN redrive.redrive_lanes l ON l.id = d.lane
+WHERE l.queue = 'redrive.notify' AND d.status = 0;
+
 -- name: selClasses
 SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint),
     CAST(sum(CASE WHEN assignee IS NULL THEN 1 ELSE 0 END) AS bigint),

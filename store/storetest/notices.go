@@ -22,7 +22,7 @@ func noticePromises() []promise {
 		{"N2_AWindowOfOneMessageAndOneDigest", oneMessageAndOneDigest},
 		{"N2_FirstOfAGroup", firstOfAGroup},
 		{"N2_EveryDeathHasItsNotice", everyDeathHasItsNotice},
-		{"N2_NoNoticeOfANotice", noNoticeOfANotice},
+		{"N2_Trap17_NoNoticeOfANotice", noNoticeOfANotice},
 		{"N2_HeldAndExpiredAndCrashed", heldAndExpiredAndCrashed},
 		{"R7_AsideConcernsNobody", asideConcernsNobody},
 		{"N2_ExpiredBatch", expiredBatch},
