@@ -222,6 +222,7 @@ func TestPending_ManyMembersGetOneDigest(t *testing.T) {
 	r.want("at the outcome", digest+", "+partial)
 }
 
+// part of: N2
 func TestN2_Trap19_FourDeathsAWindowFourDeaths(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)

@@ -12,7 +12,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/redrive/redrive/internal/suggest"
 )
@@ -72,21 +71,6 @@ type Rule struct {
 	Type string            `json:"event,omitempty"`
 	Data map[string]string `json:"data,omitempty"`
 }
-
-// DigestLimits are the settings of digests about deaths. 0 means the default.
-type DigestLimits struct {
-	// Above is the number of members of a batch that get a message each, 1 to ItemsMax; more get a digest.
-	// Default MembersMax.
-	Above int `json:"above,omitempty"`
-	// Wait is how long a window is open, in seconds: DigestWaitMin to DigestWaitMax. Default WindowLength.
-	Wait int `json:"wait_s,omitempty"`
-}
-
-// Limits of DigestLimits.Wait.
-const (
-	DigestWaitMin = 10 * time.Second
-	DigestWaitMax = 24 * time.Hour
-)
 
 // Forms of a recipient other than an address or a name.
 const (
@@ -264,26 +248,6 @@ func (r *Rules) checkRule(rule *Rule) (problems []Problem) {
 		add(r.checkTarget(rule, channel.Type, to), "to", i)
 	}
 	return append(problems, checkBody(rule, channel.Type)...)
-}
-
-func (r *Rule) checkDigest() error {
-	d := r.Digest
-	waits := func(on Event) bool { return on == MemberDead || on == JobDead || on == JobHeld || on == GroupFirst }
-	switch wait := time.Duration(d.Wait) * time.Second; {
-	case d == DigestLimits{}:
-		return nil
-	case r.Every:
-		return errors.New("\"every\" sends each message at once, so there are no digests: remove one of both")
-	case d.Above < 0 || d.Above > ItemsMax:
-		return fmt.Errorf("\"above\" is %d: it must be 1 to %d", d.Above, ItemsMax)
-	case d.Wait != 0 && (wait < DigestWaitMin || wait > DigestWaitMax):
-		return fmt.Errorf("\"wait\" is %s: it must be %s to %s", wait, DigestWaitMin, DigestWaitMax)
-	case d.Above != 0 && !slices.Contains(r.On, MemberDead):
-		return fmt.Errorf("\"above\" counts members of a batch: remove it, or add %s to \"on\"", MemberDead)
-	case !slices.ContainsFunc(r.On, waits):
-		return fmt.Errorf("no event of the rule is a death, and only deaths wait for a digest: remove \"digest\"")
-	}
-	return nil
 }
 
 // ofNoJob returns the index of the first event that is neither about a job nor about a batch; -1 for

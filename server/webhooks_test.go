@@ -121,7 +121,7 @@ func TestN2_RulesOverHTTP(t *testing.T) {
 	}
 	mail := strings.NewReplacer(`"webhook"`, `"mail"`, "shop", "ops@example.com").Replace(hook)
 	for body, want := range map[string]string{
-		`{}`:                     "/rules: is missing; null takes all rules back",
+		`{}`:                     "rules: is missing; null takes all rules back",
 		`{"rules":{"rulez":[]}}`: `unknown field "rulez"`,
 		`{"rules":` + mail + `}`: "rules/channels/hook: this mail channel is not in force yet: publish it once where its mail server is configured",
 		strings.Replace(`{"rules":`+hook+`}`, "job.dead", "job.daed", 1): `rules/rules/0/on/0: the event "job.daed" is not known, did you mean "job.dead"?`,

@@ -305,6 +305,7 @@ func TestEndpoint_RefusesMistakes(t *testing.T) {
 	}
 }
 
+// part of: N3
 func TestN3_Trap24_ASecretPrintsNothing(t *testing.T) {
 	t.Parallel()
 	s, err := webhook.ParseSecret(secret.Reveal())
