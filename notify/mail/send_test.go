@@ -33,6 +33,7 @@ type server struct {
 	cert   tls.Certificate
 	roots  *x509.CertPool
 	port   int
+	conns  map[string]net.Conn // by the address of the sender
 }
 
 type step struct {
@@ -71,6 +72,10 @@ func (s *server) NewSession(c *smtp.Conn) (smtp.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	se := &session{server: s, conn: c}
+	if s.conns == nil {
+		s.conns = make(map[string]net.Conn)
+	}
+	s.conns[c.Conn().RemoteAddr().String()] = c.Conn()
 	return se, nil
 }
 
