@@ -125,6 +125,7 @@ type JobFacts struct {
 	Message     string            `json:"message"`         // the text for users, or the one for operators with Notice.Team
 	Attrs       map[string]string `json:"attrs,omitempty"` // up to AttrsMax attributes that are texts
 	At          string            `json:"at"`
+	Retried     bool              `json:"retried,omitempty"` // in a digest: whether the job was retried after this death
 	Link        string            `json:"link,omitempty"`
 }
 

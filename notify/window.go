@@ -74,6 +74,15 @@ type Item struct {
 	Batch   *BatchFacts `json:"batch,omitempty"` // only of an outcome
 }
 
+// Since sets what has happened to the job of a death since: the life in which it is now, 0 if it is removed. It reports
+// whether the item is still to be listed.
+func (i *Item) Since(life int32) bool {
+	if i.Job != nil && life > i.Job.Life {
+		i.Job.Retried = true
+	}
+	return i.Job == nil || life > 0
+}
+
 // Target returns what names the recipient in the scope of the window: the channel and the recipient.
 func (w *Window) Target() string { return w.Channel + "/" + w.To }
 
@@ -92,7 +101,8 @@ type Windows interface {
 	Window(scope int64, target string) (*Window, error)
 	// Of returns the windows of a batch, in the order of their targets.
 	Of(batch int64) ([]*Window, error)
-	// Items returns the stored items of a window, in their order.
+	// Items returns the stored items of a window, in their order. It leaves out jobs that are removed, and
+	// marks those that were retried; see Item.Since.
 	Items(w *Window) ([]Item, error)
 	// Keep writes a window that is new or changed, and its items; see Window.Fresh and Window.Cleared.
 	Keep(w *Window) error
@@ -155,6 +165,9 @@ func (w *Window) digest(items []Item, now job.Micros) Notice {
 		n.Facts.Link = w.Batch.link()
 	}
 	// A digest has all fields: the data of a rule are facts of a single job or batch.
+	if len(items) == 0 { // all jobs are removed
+		return n.finish(fmt.Sprintf("%d/removed", w.Scope), int64(w.Since), "", nil)
+	}
 	first := items[0].Subject
 	return n.finish(fmt.Sprintf("%d/%d", w.Scope, first.Batch), cmp.Or(first.Death, first.Outcome), "", nil)
 }
@@ -206,7 +219,7 @@ func (w *Window) closeBatch(now job.Micros, windows Windows, ended bool) (made [
 		}
 	}
 	switch {
-	case len(items) == 0:
+	case w.N == 0:
 	case w.Sum > int64(cmp.Or(w.Above, MembersMax)):
 		made = append(made, w.digest(items, now))
 	default:

@@ -242,7 +242,13 @@ func (t *tx) Items(w *notify.Window) (all []notify.Item, err error) {
 		if err := json.Unmarshal(body, &i); err != nil {
 			return nil, err
 		}
-		all = append(all, i)
+		life := int32(0)
+		if r := t.jobs[i.Subject.Job]; r != nil {
+			life = r.Life
+		}
+		if i.Since(life) {
+			all = append(all, i)
+		}
 	}
 	return all, nil
 }
