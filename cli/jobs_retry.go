@@ -94,7 +94,16 @@ func (c *jobsRetryCmd) Run(ctx context.Context, a *app) (err error) {
 	actor := c.actor(a)
 	if len(c.IDs) > 0 {
 		return a.act(ctx, c.IDs, c.JSON, func(client *redrive.Client) ([]error, error) {
+			notes, err := a.retryNotes(ctx, client, c.IDs)
+			if err != nil {
+				return nil, err
+			}
 			acted, err := client.Act(ctx, actor, redrive.Action{Do: redrive.ActRetry, IDs: c.IDs, Note: actor.Reason}, nil)
+			for i := range acted.Errors {
+				if acted.Errors[i] == nil {
+					a.printNotes(notes, c.IDs[i])
+				}
+			}
 			return acted.Errors, err
 		})
 	}
