@@ -316,6 +316,16 @@ func TestPending_ARecipientGetsTwentyMailsOfManyBatches(t *testing.T) {
 	r.want("after the window", digest)
 }
 
+// Two recipients of one rule have a notice each, with a key of its own (keep checks it).
+func TestPending_EachRecipientHasItsNotice(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(rules *notify.Rules) {
+		rules.Rules = []notify.Rule{{On: []notify.Event{notify.JobDead}, Channel: "mail", To: []string{"ann@example.com", "bob@example.com"}, Every: true}}
+	})
+	r.commit([]*notify.Death{r.death(0)})
+	r.want("one death", "job.dead ann@example.com, job.dead bob@example.com")
+}
+
 func TestPending_EveryUndoesWindows(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(rules *notify.Rules) {
