@@ -183,11 +183,20 @@ func publishDrafts(both bool) func(context.Context, *bench, int, []byte) (time.D
 	}
 }
 
-// startBatches creates, fills and publishes batches of one member each.
+// startBatches creates, fills and publishes batches of one member each, with a call for each batch.
 func startBatches(ctx context.Context, b *bench, n int, body []byte) (time.Duration, error) {
 	start := time.Now()
-	err := inParallel(10, n, func(int) error { _, err := b.published(ctx, body); return err })
+	first, err := b.store.ReserveIDs(ctx, n)
+	if err == nil {
+		err = inParallel(10, n, func(i int) error { _, err := b.startBatch(ctx, first+job.ID(i), body); return err })
+	}
 	return time.Since(start), err
+}
+
+func (b *bench) startBatch(ctx context.Context, id job.ID, body []byte) (int64, error) {
+	member := job.New{ID: id, Kind: "noop", Queue: "bench", Priority: job.PriorityDefault, Payload: body}
+	started, _, err := b.store.StartBatch(ctx, redrive.By{}, redrive.BatchSpec{}, []job.New{member})
+	return started.ID, err
 }
 
 // bothMembers is the scenario that enqueues jobs of no batch, or members of one, and runs them at the same time.
@@ -268,6 +277,10 @@ func (t *batchTimes) read(ctx context.Context, b *bench, n int, body []byte) err
 
 // outcomes runs n batches of one member. At most 1,000 of them are published a second.
 func (t *batchTimes) outcomes(ctx context.Context, b *bench, n int, body []byte) error {
+	first, err := b.store.ReserveIDs(ctx, n)
+	if err != nil {
+		return err
+	}
 	run := b.work(ctx, n)
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
@@ -275,11 +288,11 @@ func (t *batchTimes) outcomes(ctx context.Context, b *bench, n int, body []byte)
 	for len(all) < n {
 		<-tick.C
 		for range min(10, n-len(all)) {
-			h, err := b.published(ctx, body)
+			id, err := b.startBatch(ctx, first+job.ID(len(all)), body)
 			if err != nil {
 				return err
 			}
-			all = append(all, h)
+			all = append(all, b.client.BatchHandle(id))
 		}
 	}
 	for _, h := range all {
