@@ -146,8 +146,12 @@ func (c *Config) handed(ctx context.Context, client *redrive.Client, jobs []job.
 			failures[found[i].Job] = &found[i]
 		}
 	}
-	for i := range jobs {
-		j := &jobs[i]
+	for _, id := range all {
+		found, err := client.Get(ctx, id) // a list has no attributes and no payloads
+		if err != nil {
+			return nil, nil, err
+		}
+		j := &found
 		var attrs struct {
 			Stream *wire.Origin `json:"stream"`
 		}

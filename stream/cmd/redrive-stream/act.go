@@ -102,7 +102,7 @@ func (c *peekCmd) run(ctx context.Context, stdout io.Writer) error {
 	if c.N < 1 || c.N > peekMax {
 		return usageError{fmt.Errorf("-n %d: it must be 1 to %d", c.N, peekMax)}
 	}
-	print := func(client *redrive.Client, cfg *stream.Config) error {
+	show := func(client *redrive.Client, cfg *stream.Config) error {
 		at, err := peekAt(cmp.Or(c.At, cfg.Topic), c.N)
 		if err != nil {
 			return usageError{err}
@@ -119,13 +119,13 @@ func (c *peekCmd) run(ctx context.Context, stdout io.Writer) error {
 		return err
 	}
 	if c.Known {
-		return c.onStore(ctx, print)
+		return c.onStore(ctx, show)
 	}
 	client, cfg, err := c.client()
 	if err != nil {
 		return err
 	}
-	return print(client, cfg)
+	return show(client, cfg)
 }
 
 // peekAt reads TOPIC[/PARTITION[/OFFSET]].
