@@ -130,7 +130,7 @@ func (c *Config) atRest(ctx context.Context, client *redrive.Client) error {
 }
 
 // handed returns the records of those jobs that a record of this stream has brought. They do not name
-// this store: whoever reads them, also another redrive, takes them as tasks.
+// this store: all who read them, also another redrive, take them as tasks.
 func (c *Config) handed(ctx context.Context, client *redrive.Client, jobs []job.Job, partitions int32) (records []wire.Record, ids []job.ID, err error) {
 	failures := map[job.ID]*job.Failure{}
 	all := make([]job.ID, len(jobs))
