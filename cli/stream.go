@@ -146,7 +146,7 @@ type streamRewindCmd struct {
 	Name      string `arg:"" help:"Name of the stream."`
 	To        string `required:"" placeholder:"PLACE" help:"Where to read: store (the position of the store, although the group is ahead of it), start or end of the partition, group (the offsets of the consumer group), an offset, or a time such as 2026-01-31T18:00 or 24h, which means 24 hours ago."`
 	Topic     string `help:"Only this topic."`
-	Partition *int32 `placeholder:"N" help:"Only this partition. An offset needs it."`
+	Partition *int32 `placeholder:"N" help:"Rewind only this partition. Required if --to is an offset."`
 	DryRun    bool   `help:"Print what would be read again, and change nothing."`
 }
 

@@ -191,7 +191,7 @@ func explained(err error, name string) error {
 		return fmt.Errorf("%s:%s: %s: there is no fact %q%s", name, m[1], strings.Trim(m[2], "<>"), f[1], hint(f[1], fieldsOf(f[2])))
 	}
 	if strings.Contains(m[3], "nil pointer") {
-		return fmt.Errorf("%s:%s: %s: this notice has not always this fact: put it into {{with}} … {{end}}", name, m[1], strings.Trim(m[2], "<>"))
+		return fmt.Errorf("%s:%s: %s: a notice may lack this fact: put the fact into {{with}} … {{end}}", name, m[1], strings.Trim(m[2], "<>"))
 	}
 	return fmt.Errorf("%s:%s: %s: correct the template", name, m[1], m[3])
 }

@@ -255,8 +255,14 @@ WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND k.created_at =
 RETURNING t.job;
 
 -- name: joinBatches :own
--- The batches that the jobs of a group name. Others can join them at the same time, but nobody can end them.
-SELECT id, state, task, expires_at FROM redrive.redrive_batches WHERE id = ANY ($1::bigint[]) ORDER BY id FOR SHARE;
+-- The batches that the jobs of a group name, and whether a later transaction has written their rows. Others can
+-- join them at the same time, but nobody can end them.
+SELECT x.*, ((written - (SELECT pg_current_xact_id()::text::bigint)) & 4294967295) BETWEEN 1 AND 65536 + (
+  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_current_xact_id()::text::bigint)
+FROM (
+  SELECT id, state, task, expires_at, xmin::text::bigint AS written
+  FROM redrive.redrive_batches
+  WHERE id = ANY ($1::bigint[]) ORDER BY id FOR SHARE) x;
 
 -- name: growSpans :own
 -- Does what growSpan and insSpan do for many spans.
@@ -3172,13 +3178,23 @@ SELECT pg_notify($1, $2);
 -- Batches
 -- ----------------------------------------------------------------------------
 
--- name: takeBatchRow
-SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
-  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches WHERE id = $1 FOR UPDATE;
+-- name: takeBatchRow :overtaken
+SELECT x.*, ((written - (SELECT pg_current_xact_id()::text::bigint)) & 4294967295) BETWEEN 1 AND 65536 + (
+  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_current_xact_id()::text::bigint)
+FROM (
+  SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+      created_at, published_at, ended_at, expires_at, created_by, xmin::text::bigint AS written
+  FROM redrive.redrive_batches
+  WHERE id = $1 FOR UPDATE) x;
 
--- name: joinBatchRow
-SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
-  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches WHERE id = $1 FOR SHARE;
+-- name: joinBatchRow :overtaken
+SELECT x.*, ((written - (SELECT pg_current_xact_id()::text::bigint)) & 4294967295) BETWEEN 1 AND 65536 + (
+  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_current_xact_id()::text::bigint)
+FROM (
+  SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+      created_at, published_at, ended_at, expires_at, created_by, xmin::text::bigint AS written
+  FROM redrive.redrive_batches
+  WHERE id = $1 FOR SHARE) x;
 
 -- name: selBatchKey
 SELECT id FROM redrive.redrive_batches WHERE owner = $1 AND key = $2;
