@@ -50,7 +50,7 @@ func (d *deadReason) UnmarshalText(text []byte) error {
 
 // Help implements kong.HelpProvider.
 func (*jobsRetryCmd) Help() string {
-	return `The job is due at once and has all its attempts again. Its failures are kept.
+	return `The job is due at once and has all its attempts again. A deadline that has passed is removed. Its failures are kept.
 
     redrive jobs retry 17 --reason "the disk is repaired"
     redrive jobs retry $(redrive jobs list --state dead --ids)

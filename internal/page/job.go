@@ -30,8 +30,8 @@ type jobView struct {
 	Facts    words.Facts
 	Decision words.Facts // the last decision: evidence, rule, class, limits
 	Last     *job.Failure
-	// Past names the last failure if it is not why the job stands as it does: the job has ended otherwise, or it is
-	// from an earlier life.
+	// Past names the last failure if it did not cause the present state of the job: the job has ended for another
+	// reason, or the failure is from an earlier life.
 	Past     string
 	Operator string
 	Line     timeline

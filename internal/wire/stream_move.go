@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -37,7 +38,7 @@ func CheckRewind(to string, o *StreamPart) error {
 	case err != nil || offset < 0:
 		return fmt.Errorf("%.40q must be store, start, end or an offset from 0: %w", to, store.ErrInvalid)
 	case o.Partition == nil:
-		return fmt.Errorf("%d: an offset is that of one partition; name the partition: %w", offset, store.ErrInvalid)
+		return fmt.Errorf("%d: the offset belongs to one partition; name the partition: %w", offset, store.ErrInvalid)
 	}
 	return nil
 }
@@ -62,6 +63,19 @@ func (s *Stream) Rewind(to string, o *StreamPart) ([]StreamMove, error) {
 		default:
 			m.To = *p.End
 		}
+		return true, nil
+	})
+}
+
+// RewindTo returns the moves with which partitions are read from the offsets by place, such as those
+// of a time. Partitions without one stay. It is an ErrConflict if there is nothing to move.
+func (s *Stream) RewindTo(offsets map[store.Place]int64, o *StreamPart) ([]StreamMove, error) {
+	return s.moves("rewind", func(p *StreamPartition, m *store.PositionMove) (bool, error) {
+		to, known := offsets[p.Place]
+		if !known || !o.has(p) || to == p.Next {
+			return false, nil
+		}
+		m.To = to
 		return true, nil
 	})
 }
@@ -91,7 +105,7 @@ func (s *Stream) moves(what string, plan func(*StreamPartition, *store.PositionM
 		}
 	}
 	if len(moves) == 0 {
-		return nil, fmt.Errorf("stream %q: no partition is in the state for this, or none is selected; `redrive stream show %s` lists them: %w", s.Name, s.Name, store.ErrConflict)
+		return nil, fmt.Errorf("stream %q: no selected partition is in the state that this action needs; `redrive stream show %s` lists the partitions: %w", s.Name, s.Name, store.ErrConflict)
 	}
 	return moves, nil
 }
@@ -122,4 +136,21 @@ func MoveStream(ctx context.Context, client StreamMover, name string, now job.Mi
 		}
 	}
 	return moves, nil
+}
+
+// Text says what a move does, as people read it. A move that was not done says so.
+func (m *StreamMove) Text(done bool) string {
+	text := fmt.Sprintf("%s/%d: %d → %d", words.Clean(m.Topic), m.Partition, m.From, m.To)
+	switch {
+	case m.To < m.From:
+		text += fmt.Sprintf(", up to %s read again", words.Count(m.From-m.To, "record"))
+	case m.To > m.From:
+		text += fmt.Sprintf(", up to %s skipped", words.Count(m.To-m.From, "record"))
+	default:
+		text += ", read on from the position of the store"
+	}
+	if !done {
+		text += " (not done)"
+	}
+	return text
 }
