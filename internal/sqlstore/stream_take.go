@@ -118,7 +118,7 @@ func (t *Txn) takeRecords(x *store.Taking, positions map[store.Place]*store.Posi
 	if len(jobs) == 0 {
 		return answer, nil
 	}
-	receipts, err := t.enqueueAll(jobs, true)
+	receipts, err := t.enqueueAll(jobs, records)
 	if conflict, ok := errors.AsType[*store.TakeConflict](err); ok {
 		for i := range conflict.Conflicts {
 			conflict.Conflicts[i].Index = at[conflict.Conflicts[i].Index]
@@ -143,7 +143,7 @@ func (t *Txn) reviveTaken(x *store.Taking, answer []store.Taken) error {
 			if !x.Parts[k].Records[m].Revive || a.Fate != store.FateExisting || a.State != job.Dead {
 				continue
 			}
-			own, err := t.actOne(store.Reviver(x.Stream), &store.Action{Do: store.ActRetry, IDs: []job.ID{a.Job}}, a.Job)
+			own, err := t.actOne(store.Reviver(x.Stream), &store.Action{Do: store.ActRetry, IDs: []job.ID{a.Job}}, 0)
 			if err != nil {
 				return err
 			}

@@ -2983,6 +2983,11 @@ ORDER BY name, instance;
 -- The LIMIT is store.DeathsMax.
 SELECT died_at FROM redrive.redrive_dead ORDER BY death DESC LIMIT 1000;
 
+-- name: countDeadNotices
+-- The pending dead letters of the queue of notices.
+SELECT CAST(coalesce(sum(d.n), 0) AS bigint) FROM redrive.redrive_dead_counts d JOIN redrive.redrive_lanes l ON l.id = d.lane
+WHERE l.queue = 'redrive.notify' AND d.status = 0;
+
 -- name: selClasses
 SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint),
     CAST(sum(CASE WHEN assignee IS NULL THEN 1 ELSE 0 END) AS bigint),
@@ -3275,6 +3280,24 @@ UPDATE redrive.redrive_keys SET job = $3, state = 6 WHERE owner = $1 AND kind = 
 
 -- name: setReplaced
 UPDATE redrive.redrive_done  SET batch = -batch WHERE job = $1 AND state = 6 AND batch > 0;
+
+-- name: walkBatches
+SELECT id, state, task, drafts, asides, ended_at, expires_at, created_at FROM redrive.redrive_batches WHERE id > $1 ORDER BY id;
+
+-- name: lockOldBatch
+-- A batch that somebody else has locked, or that has changed since it was read, is left to a later sweep.
+SELECT id FROM redrive.redrive_batches WHERE id = $1 AND state BETWEEN 3 AND 6 AND task = 0 AND drafts = 0 AND asides = 0 FOR UPDATE SKIP LOCKED;
+
+-- name: hasMembers
+SELECT (CASE WHEN EXISTS (SELECT 1 FROM redrive.redrive_dead WHERE batch = $1)
+  OR EXISTS (SELECT 1 FROM redrive.redrive_dead WHERE batch = -$1)
+  OR EXISTS (SELECT 1 FROM redrive.redrive_spans s CROSS JOIN redrive.redrive_jobs j WHERE s.batch = $1 AND j.id BETWEEN s.first AND s.last AND abs(j.batch) = $1)
+  OR EXISTS (SELECT 1 FROM redrive.redrive_spans s CROSS JOIN redrive.redrive_done d WHERE s.batch = $1
+    AND d.job BETWEEN s.first AND s.last AND abs(d.batch) = $1) THEN 1 ELSE 0 END)::bigint AS members;
+
+-- name: delMemberKeys
+DELETE FROM redrive.redrive_keys WHERE owner = $1 AND kind = '' AND key IN
+  (SELECT key FROM redrive.redrive_keys WHERE owner = $1 AND kind = '' ORDER BY key LIMIT $2);
 
 -- name: delBatch
 DELETE FROM redrive.redrive_batches WHERE id = $1;
