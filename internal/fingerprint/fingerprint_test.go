@@ -29,7 +29,7 @@ func TestShape(t *testing.T) {
 	}
 }
 
-// What is a frame of a stack for the lines of an output is none of the shape.
+// What is a frame of a stack for the lines of an output does not belong to the shape.
 func TestShape_LeavesFramesOut(t *testing.T) {
 	t.Parallel()
 	const message = "ValueError: odd"
