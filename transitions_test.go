@@ -126,7 +126,7 @@ func TestQ9_EachTransitionHasItsEventItsLineAndItsAuditRow(t *testing.T) {
 			t.Fatal(err)
 		}
 		enqueue("succeeds", redrive.Options{Deadline: time.Now().Add(time.Minute)}) // expires before it runs
-		time.Sleep(3 * time.Minute) //nolint:forbidigo // the time of synctest
+		time.Sleep(3 * time.Minute)                                                 //nolint:forbidigo // the time of synctest
 		idle()
 		if err := c.Retry(t.Context(), ann, dies, nil); err != nil {
 			t.Fatal(err)
