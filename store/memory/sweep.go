@@ -46,12 +46,12 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (sto
 	w := sweep{tx: t, keep: keep, limit: limit}
 	w.sweepEnded()
 	w.sweepFailures()
+	w.sweepKeys()
+	w.sweepBatches() // before the dead letters, as the other stores do: a batch goes one sweep after its last member
 	w.sweepDead()
 	w.sweepNotes()
 	w.sweepEvents()
-	w.sweepKeys()
 	w.sweepRequests()
-	w.sweepBatches()
 	w.reopen()
 	w.prune()
 	w.sweepFigures()
