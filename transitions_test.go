@@ -119,7 +119,7 @@ func TestQ9_EachTransitionHasItsEventItsLineAndItsAuditRow(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() { _ = c.Run(ctx); close(ended) }()
-			time.Sleep(d)
+			time.Sleep(d) //nolint:forbidigo // the time of synctest
 			cancel()
 			<-ended
 		}
@@ -139,7 +139,7 @@ func TestQ9_EachTransitionHasItsEventItsLineAndItsAuditRow(t *testing.T) {
 			t.Fatal(err)
 		}
 		enqueue("succeeds", redrive.Options{Deadline: time.Now().Add(time.Minute)}) // expires before it runs
-		time.Sleep(3 * time.Minute)
+		time.Sleep(3 * time.Minute)                                                 //nolint:forbidigo // the time of synctest
 		idle()
 		if err := c.Retry(t.Context(), ann, dies, nil); err != nil {
 			t.Fatal(err)
