@@ -17,7 +17,9 @@ func noLostEnqueue(x *index, broken func(job.ID, string, ...any)) {
 		}
 		row := x.row(e.ID)
 		switch {
-		case row == nil && x.drafted(e.ID):
+		case e.Discard == Discarded && (row != nil || x.drafted(e.ID)):
+			broken(e.ID, "draft %q was discarded and is still there", e.Name)
+		case row == nil && (e.Discard != Kept || x.drafted(e.ID)):
 		case row == nil && x.gone(x.byID[e.ID]):
 		case row == nil:
 			broken(e.ID, "submission %q was acknowledged and the job is nowhere", e.Name)
