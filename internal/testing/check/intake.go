@@ -107,7 +107,11 @@ func idempotentEnqueue(x *index, broken func(job.ID, string, ...any)) {
 	for i := range x.Dump.Jobs {
 		j := &x.Dump.Jobs[i]
 		name := keyName{j.Owner, j.Kind, j.Key}
-		if j.Key == "" || job.WhileAlive(j.Key) || forgotten(records[name]) {
+		if j.Batch != 0 {
+			name = keyName{store.BatchMemberKey(j.Batch), "", j.Key}
+		}
+		replaced := j.Batch != 0 && j.Aside && j.State == job.Cancelled // another member may have taken its place
+		if j.Key == "" || job.WhileAlive(j.Key) || forgotten(records[name]) || replaced {
 			continue
 		}
 		if first, twice := rows[name]; twice && first != j.ID {
