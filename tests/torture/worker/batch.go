@@ -12,6 +12,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/testing/check"
+	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/tests/torture/ledger"
 	"github.com/redrive/redrive/tests/torture/place"
 	"github.com/redrive/redrive/tests/torture/plan"
@@ -190,6 +191,11 @@ func (p *producer) addCalls(ctx context.Context, h *redrive.BatchHandle, calls [
 func (p *producer) publish(ctx context.Context, h *redrive.BatchHandle, key string) error {
 	err := persist(ctx, func() error {
 		_, err := h.Publish(ctx, redrive.By{Actor: "client"})
+		if refused, ok := errors.AsType[*store.BatchRefused](err); ok && refused.Why == store.BatchBusy { // the client before was killed while it cancelled the batch
+			if err = h.Cancel(ctx, redrive.By{Actor: "client"}); err == nil {
+				_, err = h.Publish(ctx, redrive.By{Actor: "client"})
+			}
+		}
 		return err
 	})
 	if err != nil {
