@@ -18,6 +18,18 @@ import (
 	"github.com/redrive/redrive/store/memory"
 )
 
+// The defaults are those of the catalogue, and not only equal to themselves.
+//
+// part of: Q6
+func TestQ6_DefaultsOfRetention(t *testing.T) {
+	t.Parallel()
+	const day = 24 * time.Hour
+	if redrive.CompletedDefault != day || redrive.FailuresDefault != 7*day || redrive.EventsDefault != 7*day || redrive.DeadDefault != 30*day {
+		t.Errorf("completed jobs stay for %s, failure records %s, events %s, dead letters %s; want 1, 7, 7 and 30 days",
+			redrive.CompletedDefault, redrive.FailuresDefault, redrive.EventsDefault, redrive.DeadDefault)
+	}
+}
+
 // proves: Q6
 func TestQ6_WhatIsDoneWithGoesAndPendingStays(t *testing.T) {
 	t.Parallel()

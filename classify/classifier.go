@@ -90,7 +90,7 @@ func NewClassifier(r Rules) (*Classifier, []Problem) {
 		c.ids.statuses = append(c.ids.statuses, fmt.Sprintf("policy.statuses.%d", rule.From))
 		p.need("statuses", i, "from", "x", rule.Class)
 		if rule.From < 100 || rule.From > 599 || rule.To != 0 && (rule.To < rule.From || rule.To > 599) {
-			p.add(fmt.Sprintf("statuses[%d].from", i), "%d to %d is no range of HTTP statuses: 100 to 599", rule.From, max(rule.From, rule.To))
+			p.add(fmt.Sprintf("statuses[%d].from", i), "%d to %d is not a range of HTTP statuses (100 to 599)", rule.From, max(rule.From, rule.To))
 		}
 	}
 	for i, rule := range r.Exits {
@@ -98,7 +98,7 @@ func NewClassifier(r Rules) (*Classifier, []Problem) {
 		if rule.Signal == "" {
 			id = fmt.Sprintf("policy.exits.%d", rule.Code)
 			if rule.Code < 0 || rule.Code > 255 && rule.Code < 1<<30 {
-				p.add(fmt.Sprintf("exits[%d].code", i), "%d is no exit code: 0 to 255", rule.Code)
+				p.add(fmt.Sprintf("exits[%d].code", i), "%d is not an exit code (0 to 255)", rule.Code)
 			}
 		}
 		c.ids.exits = append(c.ids.exits, id)

@@ -1,7 +1,7 @@
 // Package classify puts evidence into classes. In comes failure.Evidence and the kind of the job, with the rules of a
 // policy beside the built-in ones; out comes a Classification: the class, the rule that decided, what it read and what
 // lost against it. It must never read a clock, do I/O or look at an error itself, and the same evidence gives the
-// same answer for ever.
+// same answer with the same rules.
 package classify
 
 import (
@@ -35,8 +35,10 @@ func (r *reader) classify(out *Classification) {
 	r.readCodes()
 	r.readTyped()
 	if !r.settled() {
+		hint, traits := r.hint, r.traits
 		r.readTexts()
 		r.overrule()
+		r.onlyFact(hint, traits)
 	}
 	best := r.best()
 	r.classification(out, best)
@@ -115,7 +117,7 @@ func (r *reader) beaten(out *Classification, best int) {
 	}
 }
 
-// rank puts a hit among the strongest, of which one rule has no two.
+// rank inserts a hit into the list of the strongest hits. The list has at most one hit of each rule.
 func (r *reader) rank(top *[3]int, hit int) {
 	h := &r.hits[hit]
 	at, end := len(top), len(top)-1 // where it goes, and of what it takes the place

@@ -11,7 +11,7 @@ type hit struct {
 	rank   Rank
 	weight int
 	at     int32 // where in the text; later ones are nearer to the cause
-	order  int32 // of a policy's own phrase or pattern, from 1: where it is written; 0 else
+	order  int32 // position in the policy of its code, type, phrase or pattern, from 1; 0 otherwise
 	trait  trait
 	final  bool // of a class that must not be retried, see add
 	from   source

@@ -1,12 +1,8 @@
 package classify
 
-import (
-	"slices"
+import "github.com/redrive/redrive/failure"
 
-	"github.com/redrive/redrive/failure"
-)
-
-// Rules are a policy's own: they come before the built-in ones of the same rank,
+// Rules are a policy's own. They take precedence over the built-in ones of the same rank,
 // in the order in which they are written. Where Kinds are named, a rule is for
 // jobs of these kinds only. A class may be any name. The zero value is the built-in
 // rules.
@@ -89,14 +85,15 @@ const (
 	patternMax  = 1 << 10  // bytes of a pattern
 )
 
-// TextClasses returns the classes that the rules of Text name, each once.
-func (r *Rules) TextClasses() []failure.Class {
-	var all []failure.Class
+// TextClasses returns the classes that the rules of Text name, each with the line, from 1, that
+// names it first.
+func (r *Rules) TextClasses() map[failure.Class]int {
+	all := make(map[failure.Class]int)
 	if len(r.Text) <= TextMax {
 		rules, _ := readRules("rules", r.Text, false)
 		for i := range rules {
-			if c := rules[i].class; c != "" && !slices.Contains(all, c) {
-				all = append(all, c)
+			if c := rules[i].class; c != "" && all[c] == 0 {
+				all[c] = rules[i].line
 			}
 		}
 	}

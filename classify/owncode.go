@@ -24,7 +24,7 @@ func (r *reader) codesIn(text string, before int) {
 	}
 }
 
-// foundCode adds a hit for a code of the policy, which comes before the built-in hit of the given weight.
+// foundCode adds a hit for a code of the policy. It takes precedence over the built-in hit of the given weight.
 func (r *reader) foundCode(i int, saw string, offset int32, builtin int) {
 	r.add(hit{rule: r.c.ids.codes[i], class: r.c.rules.Codes[i].Class, rank: RankText, weight: max(wOwnCode, builtin+1), saw: saw, order: int32(i + 1), offset: offset})
 }

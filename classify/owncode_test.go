@@ -7,7 +7,7 @@ import (
 	"github.com/redrive/redrive/failure"
 )
 
-// proves: F8
+// part of: F8
 func TestF8_OwnCodesInTexts(t *testing.T) {
 	t.Parallel()
 	c, mistakes := classify.NewClassifier(classify.Rules{Codes: []classify.CodeRule{

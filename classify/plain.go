@@ -1,7 +1,9 @@
 package classify
 
 import (
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/redrive/redrive/failure"
 )
@@ -13,22 +15,41 @@ import (
 // plain classifies evidence that is one such fact and nothing else. It writes to
 // where the result goes: to copy it would cost as much as to find it.
 func (c *Classifier) plain(e *failure.Evidence, out *Classification) bool {
-	if !c.direct || e.Code != "" || e.Class != "" || e.Permanent || e.RetryMark || e.Cancel || e.Dependency != "" || e.ServiceCode != "" ||
+	return c.direct && fact(e, out) && c.builtin.quiet(e.Types, e.SQLState != "" || e.Errno != "")
+}
+
+// fact reports whether evidence is one such fact, names of types aside.
+func fact(e *failure.Evidence, out *Classification) bool {
+	if e.Code != "" || e.Class != "" || e.Permanent || e.RetryMark || e.Cancel || e.Dependency != "" || e.ServiceCode != "" ||
 		e.GRPC != "" || e.Exit != nil || e.Signal != "" || e.Canceled {
 		return false
 	}
 	switch {
 	case e.SQLState != "":
-		return plainState(e, out) && c.builtin.quiet(e.Types, true)
+		return plainState(e, out)
 	case e.Errno != "":
-		return plainErrno(e, out) && c.builtin.quiet(e.Types, true)
+		return plainErrno(e, out)
 	case e.HTTPStatus != 0:
-		return plainStatus(e, out) && c.builtin.quiet(e.Types, false)
-	case e.Timeout && c.builtin.quiet(e.Types, false):
+		return plainStatus(e, out)
+	case e.Timeout:
 		out.is(failure.NetworkTimeout, RankTyped, "typed.timeout")
 		return true
 	}
 	return false
+}
+
+// onlyFact takes back what built-in rules have read in the text beside such a fact. So the
+// answer is that of plain, also where a policy has rules of its own, and before it is known that a type says nothing.
+func (r *reader) onlyFact(hint time.Duration, traits trait) {
+	var out Classification
+	typed := func(h hit) bool { return h.rank == RankType && h.class != "" }
+	if r.c.builtin == nil || !fact(r.e, &out) || slices.ContainsFunc(r.hits, typed) {
+		return
+	}
+	r.hits = slices.DeleteFunc(r.hits, func(h hit) bool {
+		return h.rank <= RankText && h.order == 0 && !strings.HasPrefix(h.rule, ownPrefix)
+	})
+	r.hint, r.traits = hint, traits
 }
 
 // is writes down what evidence says.

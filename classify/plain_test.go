@@ -1,6 +1,7 @@
 package classify_test
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/redrive/redrive/classify"
@@ -104,5 +105,28 @@ func BenchmarkOfAndClassify(b *testing.B) {
 				c.Classify(&e, "render")
 			}
 		})
+	}
+}
+
+// A typed fact has one class, whether a policy has rules of its own, and whether the type of the error was seen before.
+func TestClassify_AFactHasOneClass(t *testing.T) {
+	t.Parallel()
+	own, problems := classify.NewClassifier(classify.Rules{Phrases: []classify.PhraseRule{{Match: "zebra crossing", Class: failure.BusinessLogicError}}})
+	if len(problems) > 0 {
+		t.Fatal(problems)
+	}
+	fresh := classify.Builtin()
+	texts := []string{"insufficient quota", "permission denied by the bucket policy", "no such key", "rate limit exceeded, retry in 30s", "busy", ""}
+	for _, fact := range []failure.Evidence{{HTTPStatus: 502}, {HTTPStatus: 504}, {HTTPStatus: 408}, {HTTPStatus: 503}, {Timeout: true}, {Errno: "ECONNREFUSED"}, {SQLState: "40001"}} {
+		for i, text := range texts {
+			e := fact
+			e.Message, e.Types = text, []string{fmt.Sprintf("app.Wrapped%d_%d%s", i, e.HTTPStatus, e.Errno)}
+			first := fresh.Classify(&e, "")
+			for name, got := range map[string]classify.Classification{"the second time": fresh.Classify(&e, ""), "with a phrase of a policy": own.Classify(&e, "")} {
+				if got.Class != first.Class || got.Rule != first.Rule {
+					t.Errorf("%+v: %s %s by %s, at first %s by %s", e, name, got.Class, got.Rule, first.Class, first.Rule)
+				}
+			}
+		}
 	}
 }

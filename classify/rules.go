@@ -20,7 +20,7 @@ var ruleFiles embed.FS
 // this list decides, and in one file the earlier rule.
 var subjects = []string{
 	"statuses", "reading", "network", "service", "rate", "quota", "payment", "access", "notfound", "limit", "input", "validation", "business",
-	"content", "resource", "database", "broker", "cloud", "model", "media", "process", "mail", "bug", "languages", "system", "types", "generic",
+	"content", "resource", "database", "broker", "cloud", "model", "media", "process", "mail", "bug", "languages", "system", "system_network", "types", "generic",
 }
 
 // builtinRules reads all rules: the files of the subjects, then the statuses of gRPC and the errors of the

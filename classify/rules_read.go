@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/phrase"
@@ -54,6 +55,11 @@ func (r *rulesReader) head(fields []string) {
 		r.wrong("a rule begins with its id, its class and its weight: %s NetworkTimeout strong", fields[0])
 		return
 	}
+	if strings.IndexFunc(fields[0], func(c rune) bool {
+		return c != '.' && c != '_' && c != '-' && !unicode.IsLetter(c) && !unicode.IsDigit(c)
+	}) >= 0 {
+		r.wrong("the id %q may have letters, digits, dots, hyphens and underscores only", fields[0])
+	}
 	if fields[1] != "-" {
 		if r.rule.class = failure.Class(fields[1]); len(r.rule.class) > failure.CodeMax {
 			r.wrong("a class of %d bytes: at most %d are allowed", len(r.rule.class), failure.CodeMax)
@@ -83,7 +89,7 @@ func (r *rulesReader) weight(text string) int {
 		return n
 	}
 	if !ok || more == 0 && name != text {
-		r.wrong("unknown weight %q: one of %s, also with +n or -n, or a number from 1 to %d",
+		r.wrong("unknown weight %q: one of %s, also with +n or -n, or a number from 1 to %d; indent the line if it is a phrase",
 			text, strings.Join(slices.Sorted(maps.Keys(weightNames)), ", "), weightMax)
 	} else if w+more < 1 || w+more > weightMax {
 		r.wrong("the weight %s is %d: must be from 1 to %d", text, w+more, weightMax)

@@ -32,8 +32,9 @@ func said(t *testing.T, name string) (texts []string, accepted [][]failure.Class
 	return texts, accepted
 }
 
-// proves: F2, F3, F4, F5, F6, F7, F8
-func TestF8_WhatProgramsSay(t *testing.T) {
+// proves: F2, F3, F4, F5, F6, F7
+// part of: F8
+func TestF2_WhatProgramsSay(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"says.txt", "general.txt", "bugs.txt"} {
 		t.Run(name, func(t *testing.T) {

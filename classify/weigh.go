@@ -161,7 +161,7 @@ func (r *reader) heaviest(w *Weighing, class, than int) (saw string) {
 	return saw
 }
 
-// insert puts a weight among the heaviest, of which none has the words of another.
+// insert puts a weight into the list of the heaviest. The list has no two entries for the same words.
 func insert(top *[3]Weight, what string, points int) {
 	at := len(top)
 	for i := len(top) - 1; i >= 0 && top[i].Points < points; i-- {

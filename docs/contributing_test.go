@@ -103,12 +103,12 @@ func TestContributing_TagsThatDoNotFitAreFound(t *testing.T) {
 	}
 }
 
-// linesMax is the maximum number of lines of a Go file, as CONTRIBUTING.md says.
+// linesMax is the maximum number of lines of a Go file and of a file of rules, as CONTRIBUTING.md says.
 const linesMax = 400
 
 func TestContributing_FilesAreShort(t *testing.T) {
 	t.Parallel()
-	for path, text := range files(t, ".go") {
+	for path, text := range files(t, ".go", ".rules") {
 		if n := strings.Count(text, "\n"); n > linesMax {
 			t.Errorf("%s has %d lines; at most %d are allowed: move one of its subjects to a file of its own", path, n, linesMax)
 		}

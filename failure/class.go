@@ -1,6 +1,7 @@
 // Package failure turns errors into evidence. In comes an error, with the marks by which a handler says more than a text
 // can; out goes Evidence: what happened, as plain values that can be stored, sent, classified (package classify) and
-// explained. It must never fail or panic, whatever error it is given, never read a clock or do I/O, and never decide what
+// explained. The built-in classes with their texts are here, too, and Sanitize and Fingerprint, the public faces of
+// the rooms for redaction and fingerprints. It must never fail or panic, whatever error it is given, never read a clock or do I/O, and never decide what
 // follows from a failure.
 package failure
 
@@ -59,8 +60,8 @@ const (
 )
 
 // Retriable reports whether another attempt can make sense without anybody
-// changing anything. It is true of VerdictUnknown, of which the policy has the
-// say, and false of a verdict that does not exist.
+// changing anything. It is true for VerdictUnknown, where the policy decides, and
+// false for a verdict that does not exist.
 func (v Verdict) Retriable() bool {
 	switch v {
 	case VerdictRetry, VerdictThrottle, VerdictDependencyDown, VerdictCrash, VerdictUnknown:

@@ -45,8 +45,11 @@ func (c *checker) check() {
 			c.known(fmt.Sprintf("classify.%s[%d].class", list, i), class)
 		}
 	})
-	for _, class := range s.Classify.TextClasses() {
-		c.known("classify.rules", class)
+	classes := s.Classify.TextClasses()
+	for _, class := range slices.Sorted(maps.Keys(classes)) {
+		if _, ok := c.policy.chains[class]; !ok {
+			c.add("classify.rules", "line %d: "+unknownClass, classes[class], class)
+		}
 	}
 	c.rules(s.Rules)
 	c.rollout(&s.Rollout)
@@ -222,6 +225,8 @@ func (c *checker) text(path, s string) {
 // known checks that the policy knows a class: it must be built in or defined by the policy.
 func (c *checker) known(path string, class failure.Class) {
 	if _, ok := c.policy.chains[class]; !ok {
-		c.add(path, "unknown class %q: correct the name, or declare the class under \"classes\"", class)
+		c.add(path, unknownClass, class)
 	}
 }
+
+const unknownClass = "unknown class %q: correct the name, or declare the class under \"classes\""

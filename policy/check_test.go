@@ -89,10 +89,10 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			Codes: []classify.CodeRule{{Class: failure.NotFound}, {Code: "A", Class: "Nothing"}}, Types: []classify.TypeRule{{Type: "T", Class: "Nothing"}},
 			Statuses: []classify.StatusRule{{From: 99, Class: "Nothing"}}, Exits: []classify.ExitRule{{Code: 3, Class: "Nothing"}},
 			Phrases: []classify.PhraseRule{{Match: "a b", Class: "Nothing"}}, Patterns: []classify.PatternRule{{Match: "a)", Class: "Nothing"}},
-			Matchers: []classify.Matcher{{Name: "go"}},
+			Matchers: []classify.Matcher{{Name: "go"}}, Text: "# rules\nshop.stock StokMissing strong\n\tno stock left\n",
 		}}, []string{
 			"classify.codes[0].code: is empty: say what to look for",
-			"classify.statuses[0].from: 99 to 99 is no range of HTTP statuses: 100 to 599",
+			"classify.statuses[0].from: 99 to 99 is not a range of HTTP statuses (100 to 599)",
 			"classify.matchers[0]: a matcher needs a name and a function",
 			"classify.patterns[0].match: error parsing regexp: unexpected ): `a)`",
 			`classify.codes[1].class: unknown class "Nothing": correct the name, or declare the class under "classes"`,
@@ -101,6 +101,7 @@ func TestNew_ReportsAllMistakes(t *testing.T) {
 			`classify.exits[0].class: unknown class "Nothing": correct the name, or declare the class under "classes"`,
 			`classify.phrases[0].class: unknown class "Nothing": correct the name, or declare the class under "classes"`,
 			`classify.patterns[0].class: unknown class "Nothing": correct the name, or declare the class under "classes"`,
+			`classify.rules: line 2: unknown class "StokMissing": correct the name, or declare the class under "classes"`,
 		}},
 		"no matchers at all": {policy.Spec{Classify: classify.Rules{NoBuiltin: true}}, []string{
 			"classify.builtin: the built-in rules are switched off, and there are no matchers in their place; add some, or leave them on",

@@ -8,7 +8,7 @@ import (
 )
 
 // Classify returns the class of a failure of a job of the given kind. The policy's own
-// matchers come before the built-in ones. Classify never fails.
+// matchers take precedence over the built-in ones. Classify never fails.
 func (p *Policy) Classify(e *failure.Evidence, kind string) classify.Classification {
 	return p.matchers().Classify(e, kind)
 }

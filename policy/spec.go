@@ -32,8 +32,8 @@ type Spec struct {
 	// Rules change jobs according to their attributes. All matching rules apply, in this order.
 	// If several rules set the same field, the first rule wins.
 	Rules []RuleSpec
-	// Classify contains matchers that give failures a class. They come before the built-in
-	// matchers of the same rank. If there are no matchers here, only the built-in ones are
+	// Classify contains matchers that give failures a class. They take precedence over
+	// the built-in ones of the same rank. If there are no matchers here, only the built-in ones are
 	// used.
 	Classify classify.Rules
 	// Words are the names that an external system uses for states and errors.

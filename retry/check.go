@@ -128,6 +128,6 @@ func (c *checker) verdict(field string, v failure.Verdict) {
 	case failure.VerdictRetry, failure.VerdictThrottle, failure.VerdictQuota, failure.VerdictDependencyDown,
 		failure.VerdictPermanent, failure.VerdictUnknown:
 	default:
-		c.add(false, "%s: %q is no verdict for a call: use retry, throttle, quota, dependency_down, permanent or unknown", field, v)
+		c.add(false, "%s: %q is not a verdict that a call can have: use retry, throttle, quota, dependency_down, permanent or unknown", field, v)
 	}
 }

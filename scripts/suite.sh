@@ -26,20 +26,21 @@ modules() {
 # What waits most of its time for other processes runs side by side: the other versions of
 # PostgreSQL, the modules that start brokers and peers, and the other modules.
 #
-# On the other versions, slow tests of the store that do not depend on the version are
-# left out. The whole suite of stores runs on the installed version, with the race detector
-# below, and on the newest; the versions between them run what is PostgreSQL's alone:
-# statements, plans, locks, failures of connections and servers.
-slow='AFleetOfProcesses|FailOverOfFastTransactions|Conformance/X3_|Conformance/I25_FilterEquals'
+# The whole suite of stores runs on the installed version, with the race detector below, and on
+# the newest. The versions between them run what differs from version to version: statements,
+# plans, settings of the server, its functions, replication, and the migration. The newest leaves
+# out slow tests that do not depend on the version.
+differs='Statement|Plan|Prepared|Doctor|Migrat|Function|Setting|Standby|FailOver|Server|Listener|Schemas|Order|Deadlock'
+slow='AFleetOfProcesses|FailOverOfFastTransactions|HangingServer|Conformance/X3_|Conformance/Q7_|Conformance/I25_FilterEquals'
 others=$(sh scripts/postgres.sh)
 for version in $others; do
 	bin=$(REDRIVE_TEST_INSTALL=no sh scripts/postgres.sh "$version") || continue # the note says why
-	skipped=$slow
-	[ "$version" = "${others##* }" ] || skipped="$slow|TestQ10_Conformance"
+	tests=$differs
+	[ "$version" = "${others##* }" ] && tests=.
 	{
 		echo "== tests on $("$bin/postgres" --version)"
 		REDRIVE_TEST_POSTGRES="" REDRIVE_TEST_POSTGRES_BIN=$bin REDRIVE_TEST_POSTGRES_FSYNC=off \
-			go test -count=1 -timeout 20m "$@" -skip "$skipped" ./store/postgres || failed "the tests on PostgreSQL $version"
+			go test -count=1 -timeout 20m "$@" -run "$tests" -skip "$slow" ./store/postgres || failed "the tests on PostgreSQL $version"
 	} >"$logs/$version" 2>&1 &
 done
 modules bench examples/chat stream >"$logs/waiting" 2>&1 &
@@ -53,16 +54,6 @@ plain="./store/storetest ./classify ./failure ./internal/decide ./policy/preset 
 echo "== tests without the race detector"
 "$testreport" go test -json -timeout 20m "$@" $plain ./cli || failed "the tests without the race detector"
 
-wait
-for log in "$logs"/*; do
-	[ "$log" = "$logs/failed" ] || cat "$log"
-done
-if [ -e "$logs/failed" ]; then
-	status=1
-	note="$(cat "$logs/failed")${note:+
-$note}"
-fi
-
 # The race detector needs a C compiler. SQLite itself, which was translated from C to
 # Go, is excluded, because it is three times slower with it. Its driver is included.
 race=""
@@ -73,10 +64,26 @@ if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2>&1;
 		"-gcflags=modernc.org/libc/...=$off" "$@"
 fi
 
+if [ -n "$race" ]; then
+	echo "== tests of the command -race"
+	"$testreport" go test -json -timeout 20m "$@" -skip 'TestScripts|TestF11' ./cli || failed "the tests of the command with the race detector"
+fi
+
+wait
+for log in "$logs"/*; do
+	[ "$log" = "$logs/failed" ] || cat "$log"
+done
+if [ -e "$logs/failed" ]; then
+	status=1
+	note="$(cat "$logs/failed")${note:+
+$note}"
+fi
+
 echo "== tests of the module $race"
-raced=$(go list ./... | grep -vxF "$(go list $plain ./cli ./tests/torture)")
+# The longest begin first, so that no processor is idle at the end.
+long="./store/postgres ./store/sqlite ./server"
+raced="$(go list $long) $(go list ./... | grep -vxF "$(go list $plain $long ./cli ./tests/torture)")"
 # The torture tests run alone, because their checker looks at times.
 "$testreport" go test -json -timeout 20m "$@" ./tests/torture || status=1
-[ -z "$race" ] || "$testreport" go test -json -timeout 20m "$@" -skip 'TestScripts|TestF11' ./cli || status=1
 "$testreport" -note "$note" go test -json -timeout 20m "$@" $raced || status=1
 exit "$status"

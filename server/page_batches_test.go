@@ -46,7 +46,7 @@ func formOf(page, action string) url.Values {
 	return fields
 }
 
-// part of: U1
+// proves: U1
 //
 // The list has an amber badge that leads to the batch, the batch has the warning and its dead members
 // with buttons, and the job's page names its batch.

@@ -151,7 +151,7 @@ func (f *MemberFilter) Validate() error {
 	case f.State > job.Cancelled:
 		return fmt.Errorf("members: state %d is unknown: %w", uint8(f.State), ErrInvalid)
 	case f.Drafts && f.State != job.None:
-		return fmt.Errorf("members: a draft is no job and has no state %s; ask for one of both: %w", f.State, ErrInvalid)
+		return fmt.Errorf("members: a draft is not a job and has no state %s; ask for drafts or for a state: %w", f.State, ErrInvalid)
 	case f.Limit < 0 || f.Limit > job.PageMax:
 		return fmt.Errorf("members: page of %d: a page has 1 to %d members: %w", f.Limit, job.PageMax, ErrInvalid)
 	}

@@ -137,7 +137,7 @@ func (r *RedriveSpec) validateLive() error {
 	case !r.Filter.isZero():
 		return fmt.Errorf("redrive: an action on live jobs must not have a filter of dead letters: %w", ErrInvalid)
 	case r.Canary > 0 || !neverStops(r.StopShare, r.StopOther, r.StopDead):
-		return fmt.Errorf("redrive: an action on live jobs has no canary and no share that stops it: %w", ErrInvalid)
+		return fmt.Errorf("redrive: an action on live jobs has no canary, no StopShare, no StopOther and no StopDead: %w", ErrInvalid)
 	case r.Patch != nil:
 		return fmt.Errorf("redrive: an action on live jobs must not have a patch: %w", ErrInvalid)
 	}
@@ -155,7 +155,7 @@ func (r *RedriveSpec) Validate() error {
 	case r.Rate < 0 || r.Rate > RedriveRateMax:
 		return fmt.Errorf("redrive: rate of %d jobs per second: the rate must be 1 to %d, or 0 for no limit: %w", r.Rate, RedriveRateMax, ErrInvalid)
 	case !validShares(r.StopShare, r.StopOther, r.StopDead):
-		return fmt.Errorf("redrive: shares %g, %g and %g that stop it: each share must be above 0 and at most 1: %w", r.StopShare, r.StopOther, r.StopDead, ErrInvalid)
+		return fmt.Errorf("redrive: StopShare %g, StopOther %g, StopDead %g: each must be above 0 and at most 1: %w", r.StopShare, r.StopOther, r.StopDead, ErrInvalid)
 	case r.Live == nil && r.Change.Payload != nil:
 		return fmt.Errorf("redrive: a redrive cannot set one payload for all jobs; a patch changes the payload of each job: %w", ErrInvalid)
 	case r.Live == nil && r.Change.Delay != nil && r.Canary > 0:

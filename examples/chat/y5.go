@@ -182,7 +182,14 @@ func (p *play) tasks(ctx context.Context) error {
 }
 
 // killed kills the orchestrator that runs a task, in the middle of it.
+//
+// It waits for all other tasks first, because the kill would repeat those that run, too.
 func (p *play) killed(ctx context.Context) error {
+	for name := range p.ids {
+		if _, err := p.ended(ctx, name); err != nil {
+			return err
+		}
+	}
 	p.task("killed in mid-task", "send_mail", order{Hang: true}, "")
 	if err := p.flush(ctx); err != nil {
 		return err

@@ -42,8 +42,8 @@ func (k *kept[T]) slow(now func() time.Time, read func() (T, error)) (T, error) 
 }
 
 const (
-	slowShare = 30 // how many times as long as its read an answer is kept
-	slowMost  = 15 * time.Second
+	slowShare = 20 // how many times as long as its read an answer is kept
+	slowMost  = 5 * time.Second
 )
 
 // forget makes the next get read the value.

@@ -19,8 +19,8 @@ const (
 	windowLimit = 100
 )
 
-// A pass makes all calls that are due: at most passMax calls, and at most searchMax steps of
-// redrives in a row that release no job. Normal passes make far fewer calls. With these limits,
+// A pass makes all calls that are due, but at most passMax. It also ends after searchMax
+// consecutive steps of redrives that release no job. Normal passes make far fewer calls. With these limits,
 // a pass ends even if the store always returns the same answer.
 const (
 	passMax   = 100_000

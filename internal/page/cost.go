@@ -12,7 +12,7 @@ import (
 
 const (
 	costRead  = 20 // jobs of a set whose costs are read for its worst cost
-	costKinds = 5  // kinds of a set of which none has run, whose ended jobs are read instead
+	costKinds = 5  // kinds whose ended jobs are read instead if none of the jobs read has a cost
 	costEnded = 10 // of these jobs, by kind
 )
 

@@ -17,7 +17,8 @@ import (
 
 // The headers of the script that keeps a page up to date.
 const (
-	// liveHeader has the notice because of which the page is read again, or "-".
+	// liveHeader has the notice that made the script read the page again, or "-". When the script asks again because
+	// numbers of the last answer were old, it adds a full stop.
 	liveHeader = "Redrive-Live"
 	// rowsHeader has the ids of the rows that the page shows.
 	rowsHeader = "Redrive-Rows"
@@ -80,7 +81,7 @@ func (k *renders) of(key string, now time.Time) *render {
 func (p *Pages) shared(handle func(*api.API, *api.Call) error) func(*api.API, *api.Call) error {
 	return func(a *api.API, c *api.Call) error {
 		notice := c.R.Header.Get(liveHeader)
-		if notice == "" || notice == "-" {
+		if notice == "" || notice[0] == '-' {
 			return handle(a, c)
 		}
 		parts := []string{notice, c.R.Header.Get(rowsHeader), c.R.URL.RequestURI(), strconv.Itoa(int(c.Caller.Roles))}

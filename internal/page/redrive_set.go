@@ -25,7 +25,7 @@ type setCause struct {
 // setCauses is the largest number of causes of a set that the preview of a redrive names.
 const setCauses = 20
 
-// causes reads the causes of a set, of which byGroup has the numbers of jobs.
+// causes reads the causes of a set; byGroup has the number of jobs of each.
 func (v *newRedriveView) causes(a *api.API, c *api.Call, byGroup map[string]int64) error {
 	type part struct {
 		group string

@@ -88,9 +88,9 @@ func specOf(in url.Values) (spec redrive.RedriveSpec, wrong []string) {
 		spec.Canary = -1
 	}
 	spec.Rate = int(number("rate", "The rate", 0, redrive.RedriveRateMax))
-	spec.StopShare = float64(number("stop_share", "The share of the same cause that stops it", 1, 100)) / 100
-	spec.StopOther = float64(number("stop_other", "The share of other causes that stops it", 1, 100)) / 100
-	spec.StopDead = float64(number("stop_dead", "The share of dead jobs that stops it", 1, 100)) / 100
+	spec.StopShare = float64(number("stop_share", "The percentage of first attempts that fail again by the same cause, above which the redrive stops,", 1, 100)) / 100
+	spec.StopOther = float64(number("stop_other", "The percentage of first attempts that fail by another cause, above which the redrive stops,", 1, 100)) / 100
+	spec.StopDead = float64(number("stop_dead", "The percentage of ended jobs that are dead, above which the redrive stops,", 1, 100)) / 100
 	if text := strings.TrimSpace(in.Get("patch")); text != "" {
 		spec.Patch = []byte(text)
 	}

@@ -18,7 +18,7 @@ func (m *Machine) Encode() []byte {
 }
 
 // ErrEncoding is returned for bytes that Encode of this version has not made.
-var ErrEncoding = errors.New("the bytes are no encoded machine")
+var ErrEncoding = errors.New("the bytes are not an encoded phrase machine of this version")
 
 // Decode returns the machine that was encoded.
 func Decode(b []byte) (*Machine, error) {

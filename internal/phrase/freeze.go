@@ -1,7 +1,7 @@
 package phrase
 
-// needBits gives one of the other bits to each word that something looks for
-// behind another. The rest, with which phrases begin at most, have none.
+// needBits gives a bit to each word that is searched for after another word. Words
+// that only begin phrases get none.
 func (b *Builder) needBits() {
 	b.bits = make([]uint64, len(b.words)+1)
 	for at := range b.states {

@@ -1,7 +1,7 @@
 // Package redact takes out of texts what a log or a user must not see. In comes the text of an error, the output of a
 // process or a JSON value, as it was; out goes valid UTF-8 of a bounded length, with marks in place of secrets, paths of
-// files and addresses. It must never let half of a secret pass at a cut, never grow with more than the length of a text,
-// and never read anything but its arguments.
+// files and addresses. It must never let half of a secret pass at a cut, never take time or memory that grows faster than the
+// text, and never read anything but its arguments.
 package redact
 
 import (

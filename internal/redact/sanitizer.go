@@ -43,8 +43,8 @@ func (z *sanitizer) mark(k scan.Kind, part string) string {
 	return part
 }
 
-// replace writes what is before a token and its mark, if it has another one than
-// itself, and returns what is written up to.
+// replace writes the text before a token, and the token's mark if that differs from
+// the token. It returns the offset up to which text was written.
 func (z *sanitizer) replace(b *strings.Builder, text string, from int, t *scan.Token) int {
 	part := t.Text(text)
 	mark := z.mark(t.Kind, part)

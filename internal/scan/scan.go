@@ -1,6 +1,7 @@
-// Package scan splits the text of a failure into typed tokens, once for its three users: the classifier, the sanitiser and
-// the fingerprint. In comes a text; out go tokens: words, numbers, paths, addresses, secrets, with their places. It makes one
-// linear pass, without regular expressions, and allocates nothing but the tokens. It must never know what its users make of
+// Package scan splits the text of a failure into typed tokens, once for all that read it: the classifier with its
+// phrases and lines, the sanitiser and the fingerprint. In comes a text; out go tokens: words, numbers, paths, addresses,
+// secrets, with their places. Its time grows with the length of the text; it uses no regular expressions, and allocates nothing
+// but the tokens. It must never know what its users make of
 // a token, and never change the text.
 package scan
 

@@ -11,7 +11,7 @@ import (
 	"github.com/redrive/redrive/internal/seed"
 )
 
-// Seeded says where the database with many jobs is kept, beside which reads are measured.
+// Seeded says where the database with many jobs is kept. Reads are measured on it.
 type Seeded struct {
 	Dir  string // folder of the cached files; "" means the user's cache folder
 	DSN  string // a database of PostgreSQL; "" means an SQLite file

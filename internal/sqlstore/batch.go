@@ -99,12 +99,31 @@ func (t *Txn) takeBatch(by store.By, id int64) (*store.Batch, error) {
 	return &b, nil
 }
 
-// evaluate writes the outcome of a batch whose members have all ended. The row of the batch is
-// locked, and its counts are complete: nobody else can bring a member back or add one.
-func (t *Txn) evaluate(b *store.Batch) error {
-	if b.State != job.BatchProcessing || b.Task != store.NoTask || !b.AllEnded() {
-		return nil
+// evaluate writes the outcomes of those of the batches whose members have all ended. Their rows are locked, and
+// their counts are complete: nobody else can bring a member back or add one.
+func (t *Txn) evaluate(batches ...*store.Batch) error {
+	ended := slices.DeleteFunc(batches, func(b *store.Batch) bool {
+		return b.State != job.BatchProcessing || b.Task != store.NoTask || !b.AllEnded()
+	})
+	if len(ended) > 0 && t.hooks.FollowsEnds != nil {
+		ids := make([]int64, len(ended))
+		for i, b := range ended {
+			ids[i] = b.ID
+		}
+		if err := t.hooks.FollowsEnds(idList(ids)); err != nil {
+			return err
+		}
 	}
+	for _, b := range ended {
+		if err := t.writeOutcome(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// writeOutcome writes the outcome of a batch, whose row is locked.
+func (t *Txn) writeOutcome(b *store.Batch) error {
 	o := store.BatchOutcome{
 		N: b.Outcome + 1, State: job.BatchOutcomeOf(b.Completed, b.Dead, b.Cancelled), At: t.now,
 		Total: b.Total, Completed: b.Completed, Dead: b.Dead, Cancelled: b.Cancelled,
@@ -313,10 +332,10 @@ func (t *Txn) newBatchID() (id int64, err error) {
 // get the batches as their argument. Only a store with other writers calls it.
 func (t *Txn) EndBatches(batches Value, unmark, counts *Query) error {
 	t.noDeadLetters = true
-	var ripe []store.Batch
+	var ripe []*store.Batch
 	err := t.rows(unmark, func(r Row) error {
 		b, err := scanBatch(r)
-		ripe = append(ripe, b)
+		ripe = append(ripe, &b)
 		return err
 	}, batches)
 	if err != nil || len(ripe) == 0 {
@@ -329,12 +348,12 @@ func (t *Txn) EndBatches(batches Value, unmark, counts *Query) error {
 		of[r.Int(4)] = scanCounts(r)
 		return nil
 	}, batches)
-	slices.SortFunc(ripe, func(a, b store.Batch) int { return cmp.Compare(a.ID, b.ID) })
-	for i := range ripe {
-		if b := &ripe[i]; err == nil {
-			b.BatchCounts = of[b.ID]
-			err = t.evaluate(b)
-		}
+	if err != nil {
+		return err
 	}
-	return err
+	slices.SortFunc(ripe, func(a, b *store.Batch) int { return cmp.Compare(a.ID, b.ID) })
+	for _, b := range ripe {
+		b.BatchCounts = of[b.ID]
+	}
+	return t.evaluate(ripe...)
 }

@@ -71,7 +71,7 @@ func (t *Txn) discard(by store.By, b *store.Batch, ids []job.ID) error {
 		seen[id] = true
 		found, err := t.drafts(selDraftOf, num(id), num(b.ID))
 		if err == nil && len(found) == 0 {
-			err = fmt.Errorf("job %d is no draft of batch %d: %w", id, b.ID, store.ErrNotFound)
+			err = fmt.Errorf("job %d is not a draft of batch %d: %w", id, b.ID, store.ErrNotFound)
 		}
 		if err == nil {
 			err = t.discardDraft(b, &found[0])

@@ -32,7 +32,8 @@ type Catalog struct {
 	queues map[string]*queueRow
 	rates  map[string]job.Micros
 	groups map[string]*groupRow // a cache; the map key is the fingerprint
-	// noOlderGroups is the version of fingerprints, such as "2:", beside which no other was found.
+	// noOlderGroups is a version of fingerprints, such as "2:". A search has found no groups of another
+	// version.
 	noOlderGroups string
 	terms         map[string]int64 // a cache; the map key is the encoded form of the terms, the value is their number
 	ended         job.ID           // an upper bound for the ids of ended jobs

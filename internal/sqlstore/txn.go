@@ -123,6 +123,10 @@ type Hooks struct {
 	// StoredTerms is called when the transaction has stored new terms, or rules of notifications, which
 	// other processes must read. The field may be nil.
 	StoredTerms func() error
+	// FollowsEnds returns an error that makes the transaction begin anew if a transaction with a
+	// later number has ended members of the batches. The field is nil if there are no other writers,
+	// and in a caller's transaction, which cannot begin anew.
+	FollowsEnds func(batches Value) error
 	// Record writes the events of a transaction, and its changes to the counters of jobs and
 	// batches and to the figures. The field is set if and only if the database has other
 	// writers.

@@ -65,7 +65,7 @@ var (
 	anyMap    = reflect.TypeFor[map[string]any]()
 )
 
-// value reads the written value b into v.
+// value decodes the JSON text b into v.
 func (d *decoder) value(b []byte, v reflect.Value, p path) {
 	t := v.Type()
 	if t == rawType {

@@ -1,7 +1,7 @@
 // Package weigh weighs weak evidence: single words, and rules that mostly, but not always, mean what they say. In come the
 // features of a text, out comes how likely each class is. The weights are learned from labelled texts of many families
 // (tests/judgement) and stored in weights.bin. It is pure: integers only, no clock, no I/O, and the same features give the
-// same answer on every machine.
+// same answer on every machine. It must never know rules, policies or evidence: what to do with an answer is for classify to say.
 package weigh
 
 // Feature is something about a text that can have weights: a word, two words in a row, a rule that was hit.

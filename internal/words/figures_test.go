@@ -1,6 +1,7 @@
 package words_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -59,6 +60,28 @@ func TestM4_FiguresOfAWindow(t *testing.T) {
 	for _, f := range words.Figures(&store.DeadStats{At: now}, time.Hour) {
 		if f.Met != nil || f.Text != "-" {
 			t.Errorf("without data the figure is %+v, want the text - and no verdict", f)
+		}
+	}
+}
+
+// Each target has a figure just inside and one just outside.
+//
+// part of: M4
+func TestM4_TargetsAreThoseOfTheCatalogue(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		hour store.Hour
+		met  []string // the verdicts of the first three figures, in their order
+	}{
+		{store.Hour{Completed: 981, Recovered: 61, Dead: 19, Exhausted: 39, Retries: 100, RetryCost: 9_990_000}, []string{"met", "met", "met"}},
+		{store.Hour{Completed: 980, Recovered: 60, Dead: 20, Exhausted: 40, Retries: 100, RetryCost: 10_000_000}, []string{"missed", "missed", "missed"}},
+	} {
+		var got []string
+		for _, f := range words.Figures(&store.DeadStats{At: 1, Hours: []store.Hour{tt.hour}}, time.Hour)[:3] {
+			got = append(got, f.Verdict())
+		}
+		if !slices.Equal(got, tt.met) {
+			t.Errorf("%+v: the figures are %v, want %v", tt.hour, got, tt.met)
 		}
 	}
 }

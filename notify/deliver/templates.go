@@ -54,8 +54,8 @@ type view struct {
 	To   string
 }
 
-// NewTemplates returns the built-in texts, of which the files in the given folder replace those with
-// their name. The folder may be nil. Each text is tried with sample facts. The error names all mistakes, each with
+// NewTemplates returns the built-in texts. A file in the folder replaces the built-in text of the same
+// name. The folder may be nil. Each text is tried with sample facts. The error names all mistakes, each with
 // its file, its line and what to do.
 func NewTemplates(folder fs.FS) (*Templates, error) {
 	sources, err := builtInTexts()

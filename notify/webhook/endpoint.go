@@ -25,8 +25,8 @@ const (
 // address, because the answer to a name may be a secret of the network.
 var ErrPrivate = guard.ErrPrivate
 
-// Allowed returns ErrPrivate for an address that webhooks must not reach. Networks that are allowed
-// come before the list of special networks. IPv4 addresses in the form of IPv6 count as IPv4.
+// Allowed returns ErrPrivate for an address that webhooks must not reach. Networks in allow
+// are allowed even if they are private or reserved. IPv4 addresses in the form of IPv6 count as IPv4.
 func Allowed(a netip.Addr, allow []netip.Prefix) error { return guard.Allowed(a, allow) }
 
 // ParseSecret reads a secret in the form that Secret.Reveal returns: "whsec_" and base64. The error

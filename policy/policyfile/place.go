@@ -75,8 +75,8 @@ func (r *reader) place(path string) (at, key position) {
 	return at, key
 }
 
-// spotOf returns the position of a list entry that the file writes in a shorter form, and the
-// rest of the path.
+// spotOf looks up a path of the Spec whose list entry has a shorter form in the file. It returns
+// where that entry is in the file, and the part of the path after it.
 func (r *reader) spotOf(path string) (s spot, rest string) {
 	path = strings.Replace(path, "classify.exits[", "classify.exit_codes[", 1)
 	if end := strings.IndexByte(path, ']') + 1; end > 0 {

@@ -25,8 +25,8 @@ func (s *Store) Preview(ctx context.Context, a store.Action) (store.Acted, error
 	if a.Filter == nil {
 		return t.previewIDs(&a), nil
 	}
-	if a.Through == 0 && len(t.deaths) > 0 {
-		a.Through = t.deaths[len(t.deaths)-1].Death
+	if a.Through == 0 {
+		a.Through = t.newestDeath()
 	}
 	entries, next := t.selected(&a, cmp.Or(a.Limit, store.PreviewMax))
 	return store.Acted{Done: int64(len(entries)), Through: a.Through, Next: next}, nil

@@ -48,7 +48,7 @@ func (s *Store) PublishBatch(ctx context.Context, by store.By, id int64) (store.
 // publish begins to publish a batch that has something to publish.
 func (t *tx) publish(b *batch, by store.By, p *store.Published) {
 	running := b.Task == store.Publishing
-	b.TaskThrough = t.lastDeath
+	b.TaskThrough = t.newestDeath()
 	if running {
 		return
 	}
@@ -141,7 +141,7 @@ func (s *Store) DiscardBatch(ctx context.Context, by store.By, id int64, ids []j
 	}
 	for _, one := range ids {
 		if b.drafts[one] == nil {
-			return store.Batch{}, t.errorf("job %d is no draft of batch %d: %w", one, id, store.ErrNotFound)
+			return store.Batch{}, t.errorf("job %d is not a draft of batch %d: %w", one, id, store.ErrNotFound)
 		}
 	}
 	if ids == nil && len(b.drafts) == 0 && b.State != job.BatchDraft {

@@ -94,6 +94,14 @@ func (t *tx) deathAt(death int64) (int, bool) {
 	return slices.BinarySearchFunc(t.deaths, death, func(e *entry, n int64) int { return cmp.Compare(e.Death, n) })
 }
 
+// newestDeath returns the number of the last death that has a dead letter, or 0 without dead letters.
+func (t *tx) newestDeath() int64 {
+	if len(t.deaths) == 0 {
+		return 0
+	}
+	return t.deaths[len(t.deaths)-1].Death
+}
+
 // between returns the entries whose deaths are above the first number, up to and including the
 // second.
 func (t *tx) between(after, through int64) []*entry {

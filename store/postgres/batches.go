@@ -19,6 +19,7 @@ import (
 
 var (
 	selRipe            = &sqlstore.Query{Name: "selRipe"}
+	selLaterEnds       = &sqlstore.Query{Name: "selLaterEnds"}
 	clearRipe          = &sqlstore.Query{Name: "clearRipe"}
 	selManyBatchCounts = &sqlstore.Query{Name: "selManyBatchCounts"}
 )

@@ -145,8 +145,8 @@ func (c *clock) set(received time.Time, server job.Micros, trip time.Duration) {
 	c.base, c.server, c.trip = received, server, trip
 }
 
-// ahead returns the time when that is ahead of the server's clock by more than
-// jumpMin, 0 else.
+// ahead returns the current time if it is more than jumpMin ahead of the server's
+// clock, and 0 otherwise.
 func (c *clock) ahead() job.Micros {
 	if c.injected != nil {
 		return 0

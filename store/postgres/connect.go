@@ -64,7 +64,7 @@ func parse(dsn string) (*pgxpool.Config, error) {
 	}
 	why := "it is neither a URL (postgres://user:password@host:5432/database) nor made of keywords (host=… dbname=…)"
 	if u, uerr := url.Parse(dsn); uerr != nil && strings.Contains(dsn, "://") {
-		why = "it is no valid URL: write special characters of a password as %XX"
+		why = "it is not a valid URL: write special characters of a password as %XX"
 	} else if cause := errors.Unwrap(err); uerr == nil && cause != nil && u.Host != "" && u.User.String() == u.User.Username() {
 		why = cause.Error() // a URL without a password
 	} else if u != nil && u.Host != "" {

@@ -22,7 +22,13 @@ func (s *Store) txn(c sqlstore.Session, own bool) (*sqlstore.Txn, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := sqlstore.NewTxn(c, false, s.hooks(c, terms))
+	hooks := s.hooks(c, terms)
+	if own {
+		hooks.FollowsEnds = func(batches sqlstore.Value) error {
+			return c.Rows(selLaterEnds, func(sqlstore.Row) error { return nil }, batches)
+		}
+	}
+	t := sqlstore.NewTxn(c, false, hooks)
 	t.Reset(s.clock.Now(), cat)
 	return t, nil
 }

@@ -102,8 +102,8 @@ func (s *Store) settlePart(ctx context.Context, outcomes []job.Outcome) ([]error
 	return answers, notice, nil
 }
 
-// divisible reports whether an error, with which nothing was written, may be that
-// of some outcomes only: others hold what they need, or the server refuses them, or
+// divisible reports whether an error, after which nothing is written, may come from
+// only some of the outcomes: others hold what they need, or the server refuses them, or
 // they took too long.
 func divisible(err error) bool { return pg.HeldUp(err) || refuses(err) }
 

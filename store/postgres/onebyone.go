@@ -54,8 +54,8 @@ func (c *enqueueCall) heldBy() (names []keyName) {
 	return slices.Compact(names)
 }
 
-// oneByOne has calls written one by one of which nothing is written so far. The argument held says
-// that some of them had to wait for a lock.
+// oneByOne queues calls to be written one at a time. Nothing of them has been written yet. The argument
+// held says that some of them had to wait for a lock.
 func (s *Store) oneByOne(calls []*enqueueCall, held bool) {
 	q := &s.intake.singles
 	q.mu.Lock()

@@ -186,3 +186,56 @@ func TestQ9_AnEndFollowsTheRequestToStop(t *testing.T) {
 	}
 	hasEvents(t, s, ends[2].ID, event.JobEnqueued, event.JobClaimed, event.JobCancelAsked, event.JobSnoozed, event.JobCancelled)
 }
+
+// The outcome of a batch comes after the ends of its members, also when the transaction that writes it has had its
+// number before: it began with another batch, and waited for this one.
+//
+// part of: Q9, B2
+func TestB2_AnOutcomeFollowsTheEndsOfItsMembers(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	first, second := startedBatch(t, s, 1), startedBatch(t, s, 2)
+	one, two, last := claimOne(t, s), claimOne(t, s), claimOne(t, s)
+	if err := errors.Join(settles(t, s, kills(&one), kills(&two))...); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "the outcome of the first batch", s.hasOutcomes(t, first.ID, 1))
+	other, look := connected(t, dsn), connected(t, dsn)
+	run(t, other, `BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_batches WHERE id = `+job.ID(second.ID).String()+` FOR UPDATE`)
+	retried := make(chan error, 1)
+	go func() {
+		did, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, IDs: []job.ID{one.ID, two.ID}})
+		retried <- errors.Join(append(did.Errors, err)...)
+	}()
+	eventually(t, "the retry waits for the second batch", func() bool {
+		return numberOf(t, look, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+			AND query LIKE '%`+s.Schema()+`%redrive_batches%'`) > 0
+	})
+	if err := errors.Join(settles(t, s, completes(&last))...); err != nil {
+		t.Fatal(err)
+	}
+	run(t, other, `ROLLBACK`)
+	if err := <-retried; err != nil {
+		t.Fatal(err)
+	}
+	outcomeFollows(t, s, second.ID, last.ID)
+}
+
+// outcomeFollows fails the test unless the batch has one outcome, which stands after the completion of the job.
+func outcomeFollows(t *testing.T, s *Store, batch int64, completed job.ID) {
+	t.Helper()
+	dump, err := s.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []event.Type
+	for i := range dump.Events {
+		switch e := &dump.Events[i]; {
+		case e.Job == completed && e.Type == event.JobSucceeded, e.Batch == batch && e.Type == event.BatchChanged && e.Note == "1":
+			order = append(order, e.Type)
+		}
+	}
+	if want := []event.Type{event.JobSucceeded, event.BatchChanged}; len(order) < 2 || !slices.Equal(order[:2], want) {
+		t.Errorf("events of job %d and of batch %d since its outcome: %v, want %v first", completed, batch, order, want)
+	}
+}

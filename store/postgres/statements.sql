@@ -3392,6 +3392,17 @@ WHERE c.batch = b.id AND c.ripe = 1
 RETURNING b.id, b.owner, b.key, b.name, b.attrs, b.callbacks, b.state, b.task, b.task_at, b.task_through, b.drafts,
   b.asides, b.outcome, b.created_at, b.published_at, b.ended_at, b.expires_at, b.created_by;
 
+-- name: selLaterEnds :own :overtaken
+-- Whether a later transaction has changed the counts of batches, or may have: what is folded does not say who has.
+SELECT own.folded, CASE WHEN own.folded >= own.next OR EXISTS (
+    SELECT 1 FROM redrive.redrive_events e, generate_series(1, cardinality(e.batches), 5) AS i
+    WHERE e.seq >= own.next AND e.batches[i] = ANY (translate($1::text, '[]', '{}')::bigint[]))
+  THEN 1 ELSE 0 END
+FROM (
+  SELECT f.value AS folded, (pg_current_xact_id()::text::bigint + b.value + 1) << 20 AS next
+  FROM redrive.redrive_meta f, redrive.redrive_meta b
+  WHERE f.key = 'folded' AND b.key = 'event_base') own;
+
 -- name: selManyBatchCounts :own
 -- selBatchCounts for many batches; the last column is the batch.
 SELECT sum(total)::bigint, sum(completed)::bigint, sum(dead)::bigint, sum(cancelled)::bigint, batch

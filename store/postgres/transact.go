@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	// tries is how often a transaction is run that others have got in the way of.
+	// tries is how often a transaction is tried when other transactions get in its way.
 	tries = 6
 	// spreadMin bounds the wait after the first deadlock of a transaction; it doubles.
 	spreadMin = 10 * time.Millisecond

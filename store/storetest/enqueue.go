@@ -29,7 +29,7 @@ func reservedIDsNeverOverlap(r *rig) {
 		first, err := r.ReserveIDs(ctx(), n)
 		r.ok(err)
 		if first < next {
-			r.fail("block of %d begins with %d, want at least %d", n, first, next)
+			r.fail("%d reserved ids begin with id %d, want at least id %d", n, first, next)
 		}
 		next = first + job.ID(n)
 	}

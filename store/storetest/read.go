@@ -264,7 +264,7 @@ func (r *rig) auditPages(f store.AuditFilter) (rows []store.Audit) {
 		case page.Next == 0:
 			return rows
 		case f.Before != 0 && page.Next >= f.Before:
-			r.fail("the page before row %d continues before row %d, want a lower number", f.Before, page.Next)
+			r.fail("the page of rows below %d has Next = %d, want a lower number", f.Before, page.Next)
 		case f.Limit > 0 && len(page.Entries) > f.Limit:
 			r.fail("the page has a limit of %d rows, but it has %d rows, want at most the limit", f.Limit, len(page.Entries))
 		}

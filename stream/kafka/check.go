@@ -109,14 +109,14 @@ func (c *checker) reach(ctx context.Context, dial *tls.Config) bool {
 	}
 	switch {
 	case len(failed) == len(c.o.Brokers):
-		cure := "correct brokers, or start them"
+		cure := "check the addresses in brokers, or start these brokers"
 		if dial != nil {
-			cure = "correct brokers and tls: ca_file must have the certificate that signed the broker's, and server_name a name in it"
+			cure = "check brokers and tls: ca_file must have the certificate that signed the broker's, and server_name a name in it"
 		}
 		c.refuse(cure, "no broker can be reached: %s", strings.Join(failed, "; "))
 		return false
 	case len(failed) > 0:
-		c.warn("correct brokers", "a broker cannot be reached: %s", strings.Join(failed, "; "))
+		c.warn("check the addresses in brokers", "a broker cannot be reached: %s", strings.Join(failed, "; "))
 	}
 	return true
 }
@@ -168,9 +168,9 @@ func (c *checker) metadata(ctx context.Context, client *kgo.Client) bool {
 			}
 			c.refuse("correct sasl: mechanism, user and the file with the secret", "the login failed (%s): %v", login, err)
 		case c.o.SASL == nil || c.o.TLS == nil:
-			c.refuse("correct brokers; a broker that wants TLS or a login closes the connection: set tls and sasl", "no broker has answered within %s: %v", answerMax, err)
+			c.refuse("check the addresses in brokers; if the broker requires TLS or a login, also set tls and sasl (it closes the connection without them)", "no broker has answered within %s: %v", answerMax, err)
 		default:
-			c.refuse("correct brokers, tls and sasl", "no broker has answered within %s: %v", answerMax, err)
+			c.refuse("check the addresses in brokers, and the settings tls and sasl", "no broker has answered within %s: %v", answerMax, err)
 		}
 		return false
 	}
@@ -281,7 +281,7 @@ func (c *checker) configs(ctx context.Context) {
 			c.warn("set unclean.leader.election.enable to false", "the topic %q can lose records when its leader changes", name)
 		}
 		if t := c.topics[name]; s["min.insync.replicas"] == "1" && len(t.Partitions) > 0 && len(t.Partitions[0].Replicas) > 1 {
-			c.warn("set min.insync.replicas to 2", "the topic %q acknowledges records that one broker has", name)
+			c.warn("set min.insync.replicas to 2", "the topic %q may acknowledge a record as soon as a single broker has stored it", name)
 		}
 	}
 }

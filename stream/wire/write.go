@@ -88,7 +88,7 @@ type Out struct {
 	Failure                *job.Failure
 }
 
-// OutOf returns what is written of a job of a stream. The failure is its last one, or nil.
+// OutOf returns the Out that is written to a topic for a job of a stream. f is the job's last failure, or nil.
 func OutOf(w Wait, j *job.Job, o *Origin, f *job.Failure) *Out {
 	out := &Out{
 		Wait: w, Stream: o.Stream, Origin: *o, Payload: j.Payload, Type: cmp.Or(o.TaskType, j.Kind), Reason: string(j.Reason),

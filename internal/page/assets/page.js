@@ -32,7 +32,7 @@
     const beat = standing.previousElementSibling;
     const query = main.dataset.topics.split(" ").map((t) => "topic=" + encodeURIComponent(t)).join("&");
     let stream = null, after = main.dataset.after, notice = "-", heard = Date.now(), read = heard;
-    let timer = 0, again = 0, wait = 1000, asking = false, due = false, paused = "", lost = "";
+    let timer, again, late, lag = 550, wait = 1000, asking, missed, due, paused = "", lost = "";
     const say = (text) => { if (standing.textContent !== text) standing.textContent = text; standing.hidden = false; beat.hidden = text !== "Live"; standing.className = lost ? "amber" : ""; };
     // why says why the page does not change now: "" if it may.
     const why = () => paused ? `Paused since ${paused}` : $("dialog[open]") ? "Paused: a dialog is open" :
@@ -59,6 +59,7 @@
     };
     const swap = (html) => {
       const fresh = new DOMParser().parseFromString(html, "text/html");
+      settle($("[data-stale]", fresh));
       all("[data-live][id]").forEach((part) => {
         const other = fresh.getElementById(part.id);
         if (!other || part.parentElement.closest("[data-live]") || part.isEqualNode(other)) return;
@@ -94,8 +95,14 @@
       again = setTimeout(() => { start(); ask(); }, wait * (0.75 + Math.random() / 2));
       wait = Math.min(2 * wait, 10000);
     };
+    // settle asks again when the server has said that some numbers are older than the rest: it keeps what takes long to read.
+    const settle = (stale) => {
+      clearTimeout(late);
+      if (stale && lag < 30000) late = setTimeout(() => { notice += "."; changed(); }, lag *= 2); // for another notice, the server does not answer what it has just answered
+    };
     const ask = async () => {
       timer = 0;
+      missed = asking; // what has changed since the answer was made is in the next one
       if (document.hidden || asking || (!lost && why())) { due = true; tell(); return; }
       asking = true;
       due = false;
@@ -117,7 +124,7 @@
       }
       asking = false;
       tell();
-      if (due && !lost && !all(":hover, :focus", main).length) changed();
+      if (!lost && (missed || due && !$(":hover, :focus", main))) changed();
     };
     const changed = () => { if (!timer) timer = setTimeout(ask, 50); };
     const stop = () => { stream?.close(); stream = null; clearTimeout(again); };
@@ -125,7 +132,7 @@
       if (stream || document.hidden || paused) return;
       const own = stream = new EventSource(`${main.dataset.events}?${query}&after=${after}`);
       own.addEventListener("beat", () => { heard = Date.now(); tell(); });
-      own.onmessage = (e) => { after = e.lastEventId; notice = after + " " + e.data; heard = Date.now(); changed(); };
+      own.onmessage = (e) => { after = e.lastEventId; notice = after + " " + e.data; heard = Date.now(); lag = 550; changed(); };
       own.onerror = () => { own.close(); if (stream === own) { stream = null; due = true; later(); tell(); } };
     };
     const on = () => { if (due) changed(); tell(); };
@@ -151,7 +158,7 @@
     }, 1000);
     start();
     tell();
-    if ("stale" in main.dataset) setTimeout(changed, 1100);
+    settle("stale" in main.dataset);
   };
 
   const stored = (name, value) => { try { return value === undefined ? localStorage.getItem(name) : localStorage.setItem(name, value); } catch { return null; } }; // a private window keeps nothing

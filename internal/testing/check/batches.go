@@ -140,7 +140,7 @@ func oneOutcome(x *index, broken func(job.ID, string, ...any)) {
 
 // noEarlyOutcome follows the members by their events, and compares them with each end of their batch.
 func noEarlyOutcome(x *index, broken func(job.ID, string, ...any)) {
-	live := make(map[int64]int)
+	live := make(map[int64]map[job.ID]int) // 1 for a member that has not ended
 	aside := make(map[job.ID]bool)
 	for i := range x.Dump.Jobs {
 		aside[x.Dump.Jobs[i].ID] = x.Dump.Jobs[i].Aside
@@ -148,15 +148,27 @@ func noEarlyOutcome(x *index, broken func(job.ID, string, ...any)) {
 	for i := range x.Dump.Events {
 		e := &x.Dump.Events[i]
 		if isTransition(e) && e.Batch != 0 && !aside[e.Job] {
+			members := live[e.Batch]
+			if members == nil {
+				members = make(map[job.ID]int)
+				live[e.Batch] = members
+			}
 			if (e.From == job.None || e.From.Terminal()) && !e.To.Terminal() {
-				live[e.Batch]++
+				members[e.Job]++
 			} else if e.To.Terminal() {
-				live[e.Batch]--
+				members[e.Job]--
+			}
+			if members[e.Job] == 0 {
+				delete(members, e.Job)
 			}
 		}
 		state, err := job.ParseBatchState(strings.ToUpper(e.Reason))
-		if ended := e.Type == event.BatchChanged && err == nil && state.Ended(); ended && live[e.Batch] != 0 {
-			broken(0, "batch %d was %s at event %s, when %d of its members had not ended", e.Batch, e.Reason, e.Cursor, live[e.Batch])
+		if e.Type != event.BatchChanged || err != nil || !state.Ended() {
+			continue
+		}
+		for id := range live[e.Batch] {
+			broken(id, "batch %d was %s at event %s at %s, when %d of its members had not ended; this is one of them", e.Batch, e.Reason, e.Cursor, e.At.Time().Format("15:04:05.000000"), len(live[e.Batch]))
+			break
 		}
 	}
 }

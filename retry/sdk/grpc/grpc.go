@@ -19,8 +19,8 @@ import (
 // processed the request, stay on and are counted.
 func Options() []grpc.DialOption { return append(Counted(), grpc.WithDisableRetry()) }
 
-// Counted leaves the retries of a service config on and counts each attempt that is sent
-// in the Ledger of the job.
+// Counted leaves the retries of a service config on. It adds the attempts that are sent
+// to the counts in the job's retry.Ledger.
 func Counted() []grpc.DialOption { return []grpc.DialOption{grpc.WithStatsHandler(counter{})} }
 
 // counter counts attempts with a stats handler, because interceptors see only calls.

@@ -21,8 +21,8 @@ func Options() []option.RequestOption {
 	return []option.RequestOption{option.WithMaxRetries(0), option.WithMiddleware(httpretry.Middleware)}
 }
 
-// Counted leaves the client's retries on and counts what the client sends in the Ledger
-// of the job.
+// Counted leaves the client's retries on. It adds the requests that the client sends to
+// the counts in the job's retry.Ledger.
 func Counted() []option.RequestOption {
 	return []option.RequestOption{option.WithMiddleware(httpretry.Middleware)}
 }

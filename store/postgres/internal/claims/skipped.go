@@ -6,15 +6,15 @@ import (
 )
 
 const (
-	// SkippedAgain is when a claim is repeated that has found skipped rows, at first. Other transactions may hold them
-	// for long: the time doubles while nothing comes.
+	// SkippedAgain is the first wait before a claim that skipped locked rows is repeated. Other transactions may hold
+	// the rows for long, so the wait doubles while nothing comes.
 	SkippedAgain  = 5 * time.Millisecond
 	skippedDouble = 8 // times at most: to 1.28 s
 	// SkippedMost is the number of claimed jobs from which on other claims follow soon anyway.
 	SkippedMost = 64
 )
 
-// Skipped counts the claims in a row that have found nothing but rows that others have locked.
+// Skipped counts consecutive claims that found only rows locked by others.
 type Skipped struct{ claims atomic.Int32 }
 
 // Again returns when to ask again, after a claim that has found skipped rows and taken so many others.

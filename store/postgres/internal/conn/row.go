@@ -144,7 +144,7 @@ func decodeInt(oid uint32, format int16, raw []byte) (int64, error) {
 	case oid == pgtype.TextOID:
 		return parseInt(string(raw))
 	}
-	return 0, fmt.Errorf("%d bytes of the type with oid %d are no whole number", len(raw), oid)
+	return 0, fmt.Errorf("%d bytes of the type with oid %d are not a whole number", len(raw), oid)
 }
 
 func parseInt(s string) (int64, error) {
@@ -167,13 +167,13 @@ func parseInt(s string) (int64, error) {
 // the first, sign, scale; then digits of base 10,000.
 func decodeNumeric(raw []byte) (int64, error) {
 	if len(raw) < 8 {
-		return 0, fmt.Errorf("%d bytes are no numeric", len(raw))
+		return 0, fmt.Errorf("%d bytes are not a numeric", len(raw))
 	}
 	digits, weight := int(binary.BigEndian.Uint16(raw)), int(int16(binary.BigEndian.Uint16(raw[2:])))
 	sign := binary.BigEndian.Uint16(raw[4:])
 	const negative = 0x4000
 	if sign != 0 && sign != negative || len(raw) != 8+2*digits {
-		return 0, fmt.Errorf("numeric %x is no whole number", raw)
+		return 0, fmt.Errorf("numeric %x is not a whole number", raw)
 	}
 	var n uint64
 	for i := 0; i <= weight; i++ {
