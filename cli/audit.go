@@ -24,7 +24,7 @@ type auditCmd struct {
 	Until  string `placeholder:"WHEN" help:"Print only actions before this time, or before a duration ago."`
 	Limit  int    `default:"50" help:"Number of entries: the newest ones, 1 to ${pageMax}."`
 	Before int64  `placeholder:"N" help:"Print only entries with a number below this one: the next page."`
-	Follow bool   `short:"f" help:"Wait for new entries and print them, until an interrupt. The newest entry is the last one then."`
+	Follow bool   `short:"f" help:"Print new entries as they come, until an interrupt; the newest entry is printed last."`
 }
 
 // Help implements kong.HelpProvider.

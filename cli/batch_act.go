@@ -110,7 +110,7 @@ func (c *batchDiscardCmd) Run(ctx context.Context, a *app) error {
 type batchMembersCmd struct {
 	jsonFlag
 	batchArg
-	State string        `placeholder:"STATE" help:"Only members in this state, such as dead; or draft."`
+	State string        `placeholder:"STATE" help:"Only members whose job is in this state, such as dead, or draft for members without a job."`
 	After redrive.JobID `placeholder:"ID" help:"Only members with ids above this one."`
 	Limit int           `default:"50" placeholder:"N" help:"Number of members, at most ${pageMax}."`
 }

@@ -109,6 +109,13 @@ func (a *app) acted(c *words.Counted, done int64, asJSON bool) error {
 // actByID applies an action to the jobs with the given ids, and prints the result for each
 // job.
 func (a *app) actByID(ctx context.Context, client *redrive.Client, actor redrive.By, act redrive.Action, asJSON bool) error {
+	var notes map[redrive.JobID][]string
+	if act.Do == redrive.ActRetry {
+		var err error
+		if notes, err = a.retryNotes(ctx, client, act.IDs); err != nil {
+			return err
+		}
+	}
 	acted, err := client.Act(ctx, actor, act, nil)
 	if err != nil {
 		return invalidIsUsage(fmt.Errorf("%s: %w", act.Do, err))
@@ -131,6 +138,7 @@ func (a *app) actByID(ctx context.Context, client *redrive.Client, actor redrive
 			}
 			answers[i].Status = d.Status.String()
 		}
+		a.printNotes(notes, id)
 	}
 	if asJSON {
 		if err := a.printJSON(map[string]any{"dead_letters": answers}); err != nil {

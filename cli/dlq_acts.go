@@ -36,8 +36,9 @@ type changeFlags struct {
 
 // Help implements kong.HelpProvider.
 func (*dlqRetryCmd) Help() string {
-	return `The jobs are due at once and have all their attempts again. Their failures and dead letters are kept. A dead letter is
-"retried" until the new life ends. Then it is "resolved", or "pending" if the job dies again.
+	return `The jobs are due at once and have all their attempts again. A deadline that has passed is removed. Their failures and
+dead letters are kept. A dead letter is "retried" until the new life ends. Then it is "resolved", or "pending" if the job
+dies again.
 
     redrive dlq retry 17 --note "the disk is repaired"
     redrive dlq retry 17 --payload fixed.json --to-queue slow

@@ -120,11 +120,15 @@ func (p *page) dead(d *words.DeadDetails, size int) {
 		p.head("Users see", text)
 	}
 	p.head("To do", d.Operator)
+	if fatal != nil && words.RetriesOff(fatal) {
+		p.head("Retry", fmt.Sprintf("not offered, because the policy switches retries of this job off (retry: false); %s runs it once all the same",
+			quotedCommand(words.Step{Verb: words.RetryJob, Job: l.Job})))
+	}
 	if d.Group != nil {
 		p.head("Group", words.GroupStanding(d.Group, p.now))
 	}
 	fmt.Fprintln(p.w)
-	p.steps(words.JobSteps(l, d.Group))
+	p.steps(d.Steps())
 	p.facts(d.Facts())
 	p.runs(d)
 	if fatal != nil {

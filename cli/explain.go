@@ -43,7 +43,7 @@ func (c *explainCmd) Run(ctx context.Context, a *app) error {
 	case c.ID != 0 && errorAsked:
 		return usagef("either a job or an error: of a job everything is stored; see `redrive explain --help`")
 	case c.ID == 0 && c.Token != 0:
-		return usagef("--run is of a job; name the job")
+		return usagef("--run needs a job: name the job")
 	case c.ID == 0 && !errorAsked:
 		return usagef("name a job, or an error with --error, --status or --exit-code; see `redrive explain --help`")
 	case c.ID == 0:

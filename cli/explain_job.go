@@ -46,7 +46,7 @@ func (a *app) explainJob(ctx context.Context, id job.ID, token job.Token, asJSON
 	}
 	switch {
 	case token > d.Job.Token:
-		return absentf("run %d of job %d: it has had %s", token, id, words.Count(int64(d.Job.Token), "run"))
+		return absentf("run %d of job %d does not exist: the job has had only %s", token, id, words.Count(int64(d.Job.Token), "run"))
 	case token != 0 && len(e.Runs) == 0:
 		return absentf("run %d of job %d has not failed: there is no record of a failure", token, id)
 	case asJSON:

@@ -50,7 +50,7 @@ func (d *deadReason) UnmarshalText(text []byte) error {
 
 // Help implements kong.HelpProvider.
 func (*jobsRetryCmd) Help() string {
-	return `The job is due at once and has all its attempts again. Its failures are kept.
+	return `The job is due at once and has all its attempts again. A deadline that has passed is removed. Its failures are kept.
 
     redrive jobs retry 17 --reason "the disk is repaired"
     redrive jobs retry $(redrive jobs list --state dead --ids)
@@ -94,7 +94,16 @@ func (c *jobsRetryCmd) Run(ctx context.Context, a *app) (err error) {
 	actor := c.actor(a)
 	if len(c.IDs) > 0 {
 		return a.act(ctx, c.IDs, c.JSON, func(client *redrive.Client) ([]error, error) {
+			notes, err := a.retryNotes(ctx, client, c.IDs)
+			if err != nil {
+				return nil, err
+			}
 			acted, err := client.Act(ctx, actor, redrive.Action{Do: redrive.ActRetry, IDs: c.IDs, Note: actor.Reason}, nil)
+			for i := range acted.Errors {
+				if acted.Errors[i] == nil {
+					a.printNotes(notes, c.IDs[i])
+				}
+			}
 			return acted.Errors, err
 		})
 	}

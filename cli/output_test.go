@@ -185,6 +185,38 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// A command line that begins with a command needs the grammar of this command only. So a short command
+// starts in half the time.
+func TestOnlyTheCommandIsRead(t *testing.T) {
+	t.Parallel()
+	var all grammar
+	whole, err := newParser(&all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range whole.Model.Children {
+		var g grammar
+		parser, err := newParser(&g, only(want.Name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := parser.Model.Children
+		if len(got) != 1 || got[0].Name != want.Name || len(got[0].Children) != len(want.Children) || len(got[0].Flags) != len(want.Flags) {
+			t.Errorf("only(%q) leaves %d commands, want this one, with its flags and commands", want.Name, len(got))
+		}
+	}
+	for _, unknown := range []string{"", "--db", "vers", "Jobs"} {
+		var g grammar
+		parser, err := newParser(&g, only(unknown))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, want := len(parser.Model.Children), len(whole.Model.Children); got != want {
+			t.Errorf("only(%q), which is no command, leaves %d commands, want all %d", unknown, got, want)
+		}
+	}
+}
+
 // The help of a command has lines of at most 80 columns, also its examples, which are not wrapped.
 func TestHelpFits80Columns(t *testing.T) {
 	t.Parallel()

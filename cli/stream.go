@@ -133,7 +133,7 @@ type streamRewindCmd struct {
 	Name      string `arg:"" help:"Name of the stream."`
 	To        string `required:"" placeholder:"store|start|end|OFFSET" help:"Where to read: store (the position of the store, although the group is ahead of it), start or end of the partition, or an offset."`
 	Topic     string `help:"Only this topic."`
-	Partition *int32 `placeholder:"N" help:"Only this partition. An offset needs it."`
+	Partition *int32 `placeholder:"N" help:"Rewind only this partition. Required if --to is an offset."`
 	DryRun    bool   `help:"Print what would be read again, and change nothing."`
 }
 

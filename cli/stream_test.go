@@ -50,7 +50,7 @@ func TestS4_PeopleMoveThePositionsOfAStream(t *testing.T) {
 		{"rewind chat --to 38 --partition 0 --by ann --reason wrong", 0, "tasks/0: 40 → 38, up to 2 records read again\n"},
 		{"rewind chat --to 38", 2, "name the partition"},
 		{"rewind chat --to noon --partition 0", 2, "must be store, start, end or an offset"},
-		{"accept-gap chat --partition 0", 5, "no partition is in the state for this"},
+		{"accept-gap chat --partition 0", 5, "no selected partition is in the state that this action needs"},
 		{"accept-gap chat --partition 1 --by ann", 0, "tasks/1: 10 → 30, up to 20 records skipped"},
 		{"rewind chat --to store --by ann", 0, "tasks/2: 7 → 7, read on from the position of the store"},
 	} {

@@ -78,8 +78,8 @@ func (o *Outcome) Validate() error {
 	case len(o.Retried) > RetriedMax || slices.ContainsFunc(o.Retried, func(class string) bool { return class == "" || len(class) > TextMax }):
 		return fmt.Errorf("job %d: %d classes of retried failures: at most %d of 1 to %d bytes are allowed", o.ID, len(o.Retried), RetriedMax, TextMax)
 	case o.Notified != "" && (o.To != Dead || o.Failure == nil || len(o.Failure.UserMessage)+1+len(o.Notified) > MessageMax):
-		return fmt.Errorf("job %d: a text of %d bytes about people who were notified: it is for a dead job with a failure record, and "+
-			"has at most %d bytes with the text for the user", o.ID, len(o.Notified), MessageMax)
+		return fmt.Errorf("job %d: the text about notified people has %d bytes: only a dead job with a failure record may have one, and "+
+			"together with the text for the user it may have at most %d bytes", o.ID, len(o.Notified), MessageMax)
 	case o.Sends < 0:
 		return fmt.Errorf("job %d: %d requests sent: must not be negative", o.ID, o.Sends)
 	case o.Failure != nil:

@@ -20,6 +20,8 @@ var factNames = []string{
 	"job.reason", "job.class", "job.code", "job.group", "job.message", "job.at", "job.link",
 	"batch.id", "batch.key", "batch.name", "batch.owner", "batch.state", "batch.outcome", "batch.total", "batch.completed", "batch.dead",
 	"batch.cancelled", "batch.link",
+	"redrive.id", "redrive.by", "redrive.reason", "redrive.why", "redrive.total", "redrive.released", "redrive.completed", "redrive.dead",
+	"redrive.cancelled", "redrive.link",
 	"digest.n", "digest.items", "digest.batches", "digest.more", "digest.causes", "digest.since", "digest.until",
 }
 

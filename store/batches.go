@@ -31,7 +31,8 @@ type Batches interface {
 	// for a program; only a person's batch is audited.
 	CreateBatch(ctx context.Context, by By, n NewBatch) (Batch, error)
 	// StartBatch creates a batch, makes jobs of its members at once and publishes it, in one
-	// transaction. A known key answers as CreateBatch does, and its members as AddMembers does.
+	// transaction. If the key is known, the batch is answered as by CreateBatch, and its members as
+	// by AddMembers.
 	StartBatch(ctx context.Context, by By, n NewBatch, members []job.New) (Batch, []job.Receipt, error)
 	// AddMembers adds drafts: all or none, at most job.EnqueueMax in a call. Keys of members are
 	// unique in the batch, whatever their kind. A member whose key is known is not added: its

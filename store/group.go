@@ -85,8 +85,8 @@ type GroupFilter struct {
 
 // Merged sums up groups of one set, which are sorted by fingerprint. A text that differs among the
 // groups is "". The message is that of the first death. The set is resolved if all groups are
-// resolved, and regressed if one of them is regressed and none is open. It is ignored if all groups
-// are; the first limit that ends that for one of them is shown.
+// resolved, and regressed if one of them is regressed and none is open. The set is ignored if all groups
+// are ignored; MutedUntil and MutedFor are the first limits that end this for one of the groups.
 func Merged(groups []Group) Group {
 	m := groups[0]
 	m.Trend, m.Groups = slices.Clone(m.Trend), make([]string, len(groups))

@@ -63,7 +63,8 @@ func (a *app) announce(ctx context.Context, address string) error {
 			e = known[i]
 		}
 	}
-	// The receiver is on this machine, which must be allowed. One of others has https and no exceptions.
+	// This receiver runs on this machine, so the endpoint must allow http and this address. A receiver elsewhere uses
+	// https and needs no exceptions.
 	e.URL, e.AllowHTTP, e.Allow, e.Ports = address+"/hook", true, []string{"127.0.0.0/8"}, []uint16{uint16(port)}
 	e, err = a.client.PutEndpoint(ctx, by, e)
 	a.box.secret = e.Secret.Reveal()
@@ -76,7 +77,8 @@ func (a *app) deliver() error {
 	if err != nil {
 		return err
 	}
-	// The mail server is on this machine. One of others has TLS, a user and a password.
+	// This mail server runs on this machine, so it needs no TLS and no login. The server of a mail provider needs TLS, a
+	// user name and a password.
 	server := mail.Settings{Host: "127.0.0.1", Port: a.smtp, TLS: mail.NoTLS, Insecure: true, From: "Copies <no-reply@example.com>"}
 	return deliver.Install(a.client, deliver.Options{Mail: map[string]mail.Settings{"mail": server}, Templates: texts})
 }

@@ -20,7 +20,7 @@ type MemberReceipt struct {
 	ID job.ID `json:"id"`
 	// Existing is true if the batch had a member with this key, so that none was added.
 	Existing bool `json:"existing"`
-	// State is draft, or the state of the job of the member that existed.
+	// State is "draft" or the state of the job, if the member existed before.
 	State string `json:"state"`
 	// Status is "skipped" if the existing member has completed.
 	Status string `json:"status,omitempty"`
@@ -31,7 +31,7 @@ type MemberReceipt struct {
 // MemberLine is the answer to one line: a receipt, or what is wrong with the line.
 type MemberLine struct {
 	LineOut
-	// State is draft, or the state of the job of the member that existed.
+	// State is "draft" or the state of the job, if the member existed before.
 	State string `json:"state,omitempty"`
 }
 

@@ -80,7 +80,7 @@ func (a *API) runSchedule(c *Call) error {
 	if err != nil {
 		return err
 	}
-	if key != "" { // keys of other callers are other keys
+	if key != "" { // the scope of the caller makes this key different from an equal key of another caller
 		key = c.scope() + "\x00" + key
 	}
 	name := c.R.PathValue("name")

@@ -94,7 +94,7 @@ type QueueChangeIn struct {
 	Note string  `json:"note,omitempty" jsonschema:"maxLength=4096"`
 }
 
-// ReasonIn is an action without a change.
+// ReasonIn is the body of a request that has only a reason, as for an action that changes no setting.
 type ReasonIn struct {
 	// Note is the reason, for the audit log.
 	Note string `json:"note,omitempty" jsonschema:"maxLength=4096"`

@@ -233,7 +233,7 @@ func (r *reader) kindsTogether(v value, s *Stream, c *Config) {
 		case !ok:
 			r.Addf(e.Pos, "%s.kinds names the kind %s, which is not defined under \"kinds\"%s", v.Path, yamlfile.Quote(kind), suggest.DidYouMean(kind, c.KindNames))
 		case k.Queue != s.Queue:
-			r.Addf(e.Pos, "%s.kinds names the kind %s, which is of the queue %s, not %s; give both the same queue",
+			r.Addf(e.Pos, "%s.kinds names the kind %s, whose queue is %s; the queue of the stream is %s. Use the same queue for the kind and the stream",
 				v.Path, yamlfile.Quote(kind), yamlfile.Quote(k.Queue), yamlfile.Quote(s.Queue))
 		}
 	}

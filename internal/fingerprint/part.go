@@ -203,7 +203,7 @@ func (s *shaper) item(i int) int {
 	return i
 }
 
-// pluralBefore reports whether punctuation and before it the plural of a name are in front of i.
+// pluralBefore reports whether the tokens in front of i are a plural name and then punctuation.
 func (s *shaper) pluralBefore(i int) bool {
 	k := i - 1
 	for k >= max(0, i-3) && s.kind(k) == scan.Punct && s.char(k) != ',' && s.char(k) != '.' {

@@ -22,7 +22,7 @@ const (
 	shapeBinary = "<binary>" // a whole message that is no text
 )
 
-// Bytes of a shape. Of longer ones, beginning and end stay.
+// Limits in bytes. A longer shape is cut to its beginning and its end.
 const (
 	shapeMax  = 240
 	shapeTail = 80

@@ -23,7 +23,7 @@ func (s *shaper) kind(i int) scan.Kind {
 	return s.tokens[i].Kind
 }
 
-// char returns the character of a punctuation token, 0 of others.
+// char returns the character of the token at i if the token is punctuation, and otherwise 0.
 func (s *shaper) char(i int) uint64 {
 	if s.kind(i) != scan.Punct {
 		return 0

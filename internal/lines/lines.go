@@ -10,8 +10,8 @@ import (
 )
 
 // Cause returns the line of a program's output that says best what went wrong, without the help
-// of rules: of the lines that speak of a failure the last, of others the first that is neither a
-// frame, a banner nor a known footer. It returns "" if all lines are empty.
+// of rules. It is the last line that speaks of a failure. If no line does, it is the first line
+// that is not a frame, a banner or a known footer. It returns "" if all lines are empty.
 func Cause(text string) string {
 	best, found := Empty, ""
 	frame := frames{}

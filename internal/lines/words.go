@@ -6,7 +6,7 @@ import (
 	"github.com/redrive/redrive/internal/phrase"
 )
 
-// Kind is what a line of the output of a program can be, the better message with the greater number.
+// Kind is the kind of a line of a program's output. A line of a greater kind explains the error better.
 type Kind uint8
 
 // The kinds.
@@ -14,7 +14,7 @@ const (
 	Empty  Kind = iota // nothing but punctuation
 	Frame              // where it happened: frames of a stack, places in sources, banners
 	Footer             // what programs write after the error, whatever it was
-	Aside              // warnings, what was done before, explanations
+	Aside              // a warning, an explanation, or a step that the program reports before the error
 	Plain
 	Tells // has a word of failure
 	Heads // begins with it, as in "error: …" and "java.io.IOException: …"

@@ -42,8 +42,8 @@ func (p *Pages) actOnJob(a *api.API, c *api.Call) error {
 	return p.onceTyped(a, c, in, back, func() (done, error) { return p.doOnJob(a, c, id, do, in) }, p.writeJob)
 }
 
-// onceTyped carries out the action of a form as once does. If it is refused, and the form has fields into which a
-// person types (it has a field "form" then), write shows the page of the form again, with what was typed and why it was refused.
+// onceTyped calls once to carry out the action of a form. A form with text fields also sends a field named "form". If
+// the action of such a form is refused, onceTyped calls write, which shows the page again with the typed texts and the reasons.
 func (p *Pages) onceTyped(a *api.API, c *api.Call, in url.Values, back string, act func() (done, error),
 	write func(a *api.API, c *api.Call, status int, in url.Values, wrong []string) error,
 ) error {

@@ -53,7 +53,7 @@ func batchBadgeOf(state job.BatchState) batchBadge {
 	return batchBadge{b, words.BatchTip(state)}
 }
 
-// batchSymbols are the symbols of the states of a batch that have none of their own.
+// batchSymbols gives a state of a batch that has no symbol of its own the symbol of a state of jobs.
 var batchSymbols = map[string]string{"processing": "running", "ready": "completed", "failed": "dead"}
 
 func (p *Pages) batches(a *api.API, c *api.Call) error {

@@ -31,8 +31,8 @@ func dearestOf(ctx context.Context, client *redrive.Client, ids []job.ID) (deare
 	return dearest, nil
 }
 
-// worstText says what a set costs at worst: as much for each job as the dearest of some has cost until now. It is "" if
-// none of them has cost anything.
+// worstText estimates the highest cost of a set: the cost of the dearest job of a sample, times the number of jobs. It
+// returns "" if no job of the sample has a cost.
 func worstText(count, dearest int64, among string) string {
 	if dearest == 0 || count == 0 {
 		return ""

@@ -30,8 +30,8 @@ type jobView struct {
 	Facts    words.Facts
 	Decision words.Facts // the last decision: evidence, rule, class, limits
 	Last     *job.Failure
-	// Past names the last failure if it is not why the job stands as it does: the job has ended otherwise, or it is
-	// from an earlier life.
+	// Past names the last failure if it did not cause the present state of the job: the job has ended for another
+	// reason, or the failure is from an earlier life.
 	Past     string
 	Operator string
 	Line     timeline
@@ -175,6 +175,9 @@ func wayOf(d *words.Details) words.Way {
 	labels := make(map[string]string)
 	for _, a := range actsOf(d, true) {
 		labels[a.Do] = a.Label
+		if a.Do == "retry" && a.Why != "" {
+			labels[a.Do] = retryWith
+		}
 	}
 	return func(s words.Step) string {
 		if s.Verb == words.ResumeQueue {
@@ -197,6 +200,9 @@ func forbid(acts []act, may bool) []act {
 	return acts
 }
 
+// retryWith is the label of the button that retries a job with the values of the form beside it.
+const retryWith = "Retry with these"
+
 // actsOf returns the buttons of a job. Those that its state or the caller's role do not allow say why.
 func actsOf(d *words.Details, may bool) []act {
 	j := &d.Job
@@ -206,6 +212,9 @@ func actsOf(d *words.Details, may bool) []act {
 	}
 	if j.State != job.Dead {
 		acts[0].Why, acts[0].Main = "Only a dead job is retried; this one is "+j.State.String()+".", false
+	}
+	if last := d.Last(); j.State == job.Dead && last != nil && last.Life == j.Life && words.RetriesOff(last) {
+		acts[0].Why, acts[0].Main = "The policy switches the retries of this job off (retry: false); "+retryWith+", below, runs it once all the same.", false
 	}
 	if j.State != job.Waiting && j.State != job.Retrying {
 		acts[1].Why = "Only a job that waits can run now; this one is " + j.State.String() + "."
@@ -246,7 +255,7 @@ func moreOf(d *words.Details, may bool) []act {
 	var acts []act
 	switch {
 	case j.State == job.Dead:
-		retry := act{Do: "retry", Label: "Retry with these"}
+		retry := act{Do: "retry", Label: retryWith}
 		if heldBack(j) {
 			retry.Label = "Release with these"
 		}

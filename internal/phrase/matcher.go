@@ -4,7 +4,7 @@ import "github.com/redrive/redrive/internal/scan"
 
 // symbol is one word of a text, or what else counts as one step of a phrase.
 type symbol struct {
-	word   int32 // its number in the machine, 0 for one in no phrase
+	word   int32 // number of the word in the machine; 0 if no phrase contains the word
 	Token  int32 // which token it is
 	kind   scan.Kind
 	Gap    gapKind

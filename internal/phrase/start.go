@@ -10,8 +10,8 @@ import (
 // the word that follows. So phrases are looked up by their first two words; what
 // has a gap or a placeholder behind its first word is asked by its bits.
 
-// pairsMax bounds the pairs of words by which phrases are looked up. What is
-// beyond it is found all the same, by its first word.
+// pairsMax limits the number of word pairs by which phrases are looked up. Phrases
+// beyond this limit are looked up by their first word alone.
 const pairsMax = 1 << 18
 
 // pair is a second word, and the state behind it.

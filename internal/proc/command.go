@@ -55,6 +55,9 @@ func (c *command) stop() error {
 
 // finish kills the remaining processes of the group and waits until they are gone.
 func (c *command) finish() error {
+	if errors.Is(c.signal(syscall.SIGKILL), os.ErrProcessDone) {
+		return nil // the usual case: the group has no members, not even zombies
+	}
 	if !c.await(syscall.SIGKILL, killWait, nil) {
 		return fmt.Errorf("command %q: the process group %d still exists %v after SIGKILL", c.cmd.Args[0], c.pid, killWait)
 	}

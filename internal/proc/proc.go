@@ -114,13 +114,18 @@ func (g *Group) Close() error {
 	started := slices.DeleteFunc(slices.Clone(commands), (*command).idle)
 	g.mu.Unlock()
 
+	for _, c := range commands {
+		c.cancel(errClosed) // the cancelled context makes later calls of Start fail, and ends a command that is being started
+	}
 	errs := make([]error, len(started))
 	var wg sync.WaitGroup
 	for i, c := range started {
-		wg.Go(func() { errs[i] = c.finish() })
-	}
-	for _, c := range commands {
-		c.cancel(errClosed) // the cancelled context makes later calls of Start fail, and ends a command that is being started
+		finish := func() { errs[i] = c.finish() }
+		if i < len(started)-1 {
+			wg.Go(finish)
+		} else {
+			finish() // a single command, the usual case, needs no goroutine
+		}
 	}
 	wg.Wait()
 	return errors.Join(errs...)

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // ReportFD is the number of the file descriptor to which a program writes reports; 0 means that
@@ -25,14 +27,22 @@ const (
 	reportRest = 1 << 20
 )
 
+// reportDelay is how long a program runs before its reports are read. A program that ends sooner costs no
+// goroutine and no entry in the runtime's poller.
+const reportDelay = 50 * time.Millisecond
+
 // reports passes on what a program writes to the descriptor ReportFD.
 type reports struct {
-	into io.Writer
-	r, w *os.File
-	done chan struct{} // closed when the method copy has ended
-	// ended says that the pipe was read to its end. Read this field only after the channel "done"
-	// is closed.
-	ended bool
+	into  io.Writer
+	r     int // the end of the pipe for reading
+	w     *os.File
+	timer *time.Timer
+	begun chan struct{} // closed when file is set
+	done  chan struct{} // closed when the method copy has ended
+	// These fields are set by the method copy. Read file only after begun is closed, and ended only
+	// after done is closed.
+	file  *os.File // the file of r
+	ended bool     // whether the pipe was read to its end
 }
 
 // openReports gives the command a descriptor for reports, if the Spec wants them.
@@ -40,25 +50,19 @@ func (s Spec) openReports(cmd *exec.Cmd) (*reports, error) {
 	if s.Report == nil {
 		return nil, nil
 	}
-	r, w, err := reportPipe()
+	ends, err := closedOnExecPipe()
 	if err != nil {
-		return nil, fmt.Errorf("the pipe for reports: %w", err)
+		return nil, fmt.Errorf("the pipe for reports: %w", os.NewSyscallError("pipe", err))
+	}
+	w := os.NewFile(uintptr(ends[1]), "reports")
+	// The end for reading must not block. A new pipe has no other flags that could be lost.
+	if _, err := unix.FcntlInt(uintptr(ends[0]), unix.F_SETFL, unix.O_NONBLOCK); err != nil {
+		w.Close()
+		_ = syscall.Close(ends[0])
+		return nil, fmt.Errorf("the pipe for reports: %w", os.NewSyscallError("fcntl", err))
 	}
 	cmd.ExtraFiles = []*os.File{w}
-	return &reports{into: s.Report, r: r, w: w, done: make(chan struct{})}, nil
-}
-
-// reportPipe returns a pipe whose end for reading can be waited for. The end for writing belongs to the
-// command alone, so the runtime need not know it.
-func reportPipe() (r, w *os.File, err error) {
-	ends, err := closedOnExecPipe()
-	if err == nil {
-		err = syscall.SetNonblock(ends[0], true)
-	}
-	if err != nil {
-		return nil, nil, os.NewSyscallError("pipe", err)
-	}
-	return os.NewFile(uintptr(ends[0]), "reports"), os.NewFile(uintptr(ends[1]), "reports"), nil
+	return &reports{into: s.Report, r: ends[0], w: w, begun: make(chan struct{}), done: make(chan struct{})}, nil
 }
 
 // started must be called after the start of the command, also if the start failed.
@@ -67,10 +71,7 @@ func (p *reports) started() {
 		return
 	}
 	p.w.Close()
-	go func() {
-		defer close(p.done)
-		p.copy()
-	}()
+	p.timer = time.AfterFunc(reportDelay, p.copy)
 }
 
 // reportBuffers holds buffers for reads.
@@ -78,10 +79,13 @@ var reportBuffers = sync.Pool{New: func() any { return new([reportBuffer]byte) }
 
 // copy passes reports on until the end of the pipe, or until close ends its read.
 func (p *reports) copy() {
+	defer close(p.done)
+	p.file = os.NewFile(uintptr(p.r), "reports")
+	close(p.begun)
 	b := reportBuffers.Get().(*[reportBuffer]byte)
 	defer reportBuffers.Put(b)
 	for {
-		n, err := p.r.Read(b[:])
+		n, err := p.file.Read(b[:])
 		if n > 0 {
 			_, _ = p.into.Write(b[:n])
 		}
@@ -98,11 +102,17 @@ func (p *reports) close() {
 	if p == nil {
 		return
 	}
-	defer p.r.Close()
+	if p.timer.Stop() {
+		p.rest()
+		_ = syscall.Close(p.r)
+		return
+	}
+	<-p.begun
+	defer p.file.Close()
 	select {
 	case <-p.done:
 	default:
-		_ = p.r.SetReadDeadline(time.Unix(1, 0)) // in the past: it ends a read that waits
+		_ = p.file.SetReadDeadline(time.Unix(1, 0)) // in the past: it ends a read that waits
 		<-p.done
 	}
 	if !p.ended {
@@ -112,23 +122,17 @@ func (p *reports) close() {
 
 // rest passes on what the pipe contains, without waiting for more.
 func (p *reports) rest() {
-	raw, err := p.r.SyscallConn()
-	if err != nil {
-		return
-	}
 	b := reportBuffers.Get().(*[reportBuffer]byte)
 	defer reportBuffers.Put(b)
-	_ = raw.Control(func(fd uintptr) {
-		for left := reportRest; left > 0; {
-			n, err := syscall.Read(int(fd), b[:])
-			switch {
-			case errors.Is(err, syscall.EINTR):
-			case err != nil || n <= 0:
-				return
-			default:
-				_, _ = p.into.Write(b[:n])
-				left -= n
-			}
+	for left := reportRest; left > 0; {
+		n, err := syscall.Read(p.r, b[:])
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case err != nil || n <= 0:
+			return
+		default:
+			_, _ = p.into.Write(b[:n])
+			left -= n
 		}
-	})
+	}
 }

@@ -12,7 +12,7 @@ import (
 // known for what it is.
 const seam = 1 << 10
 
-// nameMax is how far in front of a secret the words may be that tell it is one.
+// nameMax is the largest distance in bytes between a secret and the words in front of it that name it as a secret.
 const nameMax = 128
 
 // cut returns the beginning and the end of a text that is too long, and between

@@ -197,13 +197,13 @@ func (w *jsonWriter) text() string {
 	}
 	var text string
 	if err := json.Unmarshal(w.src[start:w.i], &text); err != nil {
-		return Secret // cannot be: the whole is valid
+		return Secret // cannot happen: the whole text is valid JSON
 	}
 	return text
 }
 
-// peek returns the value that the reader is at, without what is around it in
-// JSON: of a list its first one; of an object something that is no word.
+// peek returns the next value as plain text, without quotes or brackets. For a list
+// it returns the first item, for an object a text that is no word.
 func (w *jsonWriter) peek() string {
 	from := w.i
 	defer func() { w.i = from }()

@@ -49,17 +49,25 @@ func (b *Bag) add(f Feature) {
 			return
 		}
 	}
-	if len(b.Features) == FeaturesMax {
-		return
+	if at := b.place(f.Hash); at != nil {
+		*at = f
 	}
-	at := f.Hash % uint64(len(b.seen))
+}
+
+// place makes room for a feature, which has its hash already. It returns nil if the feature is there or the bag is full.
+func (b *Bag) place(hash uint64) *Feature {
+	if len(b.Features) == FeaturesMax {
+		return nil
+	}
+	at := hash % uint64(len(b.seen))
 	for ; b.seen[at] != 0; at = (at + 1) % uint64(len(b.seen)) {
-		if b.Features[b.seen[at]-1].Hash == f.Hash {
-			return
+		if b.Features[b.seen[at]-1].Hash == hash {
+			return nil
 		}
 	}
-	b.Features = append(b.Features, f)
+	b.Features = append(b.Features, Feature{Hash: hash})
 	b.seen[at] = uint16(len(b.Features))
+	return &b.Features[len(b.Features)-1]
 }
 
 // The sorts of features. Each has hashes of its own.

@@ -15,7 +15,7 @@ type Model struct {
 	checks []byte // two bytes a slot: a part of the feature's hash, 0 for none
 	rows   []byte // a signed byte for each class and slot
 	mask   uint64
-	sum    uint32
+	name   string // its version
 }
 
 // Unit is how many steps of a weight are one nat: a weight of Unit makes a class e times as likely.
@@ -44,12 +44,13 @@ func Decode(b []byte) (*Model, error) {
 	if v := binary.LittleEndian.Uint32(h); v != version {
 		return nil, fmt.Errorf("weights: version %d, this program reads version %d", v, version)
 	}
-	m := &Model{sum: binary.LittleEndian.Uint32(h[4:])}
+	sum := binary.LittleEndian.Uint32(h[4:])
+	m := &Model{name: fmt.Sprintf("%08x", sum)}
 	slots := int(binary.LittleEndian.Uint32(h[8:]))
 	if slots <= 0 || slots > slotsMax || slots&(slots-1) != 0 || len(b) != headerSize+slots*(2+rowSize) {
 		return nil, fmt.Errorf("weights: %d bytes for %d slots: damaged", len(b), slots)
 	}
-	if crc32.ChecksumIEEE(b[len(magic)+8:]) != m.sum {
+	if crc32.ChecksumIEEE(b[len(magic)+8:]) != sum {
 		return nil, errors.New("weights: the checksum is wrong: damaged")
 	}
 	for k := range m.bias {
@@ -62,7 +63,7 @@ func Decode(b []byte) (*Model, error) {
 }
 
 // Version is a number that tells one set of weights from another.
-func (m *Model) Version() string { return fmt.Sprintf("%08x", m.sum) }
+func (m *Model) Version() string { return m.name }
 
 func place(hash uint64) (slot uint64, check uint16) { return hash >> 20, uint16(hash) | 1 }
 

@@ -57,7 +57,15 @@ func (b *Bag) Words(m *phrase.Matcher, worth []int8, least int8) {
 }
 
 func (b *Bag) word(sort, x, y uint64, from, to int32) {
-	b.add(Feature{Hash: mix(sort, x, y), From: b.base + from, To: b.base + to, Sort: uint8(sort), Name: b.text[from:to]})
+	hash, row := mix(sort, x, y), int32(0)
+	if b.model != nil {
+		if row = b.model.find(hash); row < 0 { // most have no weights
+			return
+		}
+	}
+	if f := b.place(hash); f != nil {
+		f.From, f.To, f.Sort, f.Name, f.row = b.base+from, b.base+to, uint8(sort), b.text[from:to], row
+	}
 }
 
 // lastClause returns the symbol with which the last clause begins that is evidence.

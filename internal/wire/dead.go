@@ -69,7 +69,7 @@ type Original struct {
 func DeadDetailsOf(d *words.DeadDetails, way words.Way) DeadDetails {
 	out := DeadDetails{
 		Letter: d.Letter, Cause: d.Cause(), Operator: d.Operator, Group: d.Group, Job: JobOf(&d.Job), Failures: failuresOf(d.Failures), Notes: d.Notes,
-		Acts: append([]store.Audit{}, d.Acts...), Searched: d.Searched, Next: StepsOf(words.JobSteps(d.Letter, d.Group), way),
+		Acts: append([]store.Audit{}, d.Acts...), Searched: d.Searched, Next: StepsOf(d.Steps(), way),
 	}
 	if d.Original != nil {
 		out.Original = &Original{d.Original, PayloadOf(d.Original.Payload)}

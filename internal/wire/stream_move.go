@@ -37,7 +37,7 @@ func CheckRewind(to string, o *StreamPart) error {
 	case err != nil || offset < 0:
 		return fmt.Errorf("%.40q must be store, start, end or an offset from 0: %w", to, store.ErrInvalid)
 	case o.Partition == nil:
-		return fmt.Errorf("%d: an offset is that of one partition; name the partition: %w", offset, store.ErrInvalid)
+		return fmt.Errorf("%d: the offset belongs to one partition; name the partition: %w", offset, store.ErrInvalid)
 	}
 	return nil
 }
@@ -91,7 +91,7 @@ func (s *Stream) moves(what string, plan func(*StreamPartition, *store.PositionM
 		}
 	}
 	if len(moves) == 0 {
-		return nil, fmt.Errorf("stream %q: no partition is in the state for this, or none is selected; `redrive stream show %s` lists them: %w", s.Name, s.Name, store.ErrConflict)
+		return nil, fmt.Errorf("stream %q: no selected partition is in the state that this action needs; `redrive stream show %s` lists the partitions: %w", s.Name, s.Name, store.ErrConflict)
 	}
 	return moves, nil
 }

@@ -37,9 +37,7 @@ func (d *Details) Facts() Facts {
 	if j.ClaimedAt > 0 {
 		f.Add("last run", fmt.Sprintf("%s on %s", Time(j.ClaimedAt), j.Holder))
 	}
-	if j.Deadline > 0 {
-		f.Add("deadline", Time(j.Deadline))
-	}
+	f.Add("deadline", deadline(j))
 	f.Add("owner", j.Owner)
 	f.Add("correlation", j.Correlation)
 	f.Add("key", j.Key)
@@ -53,6 +51,18 @@ func (d *Details) Facts() Facts {
 		f.Add("dead letter", fmt.Sprintf("%s, since %s", d.Letter.Status, Time(d.Letter.DiedAt)))
 	}
 	return f
+}
+
+// deadline describes the deadline of a job, and what a retry of a dead job does to it. It is "" if the
+// job has none.
+func deadline(j *job.Job) string {
+	switch {
+	case j.Deadline <= 0:
+		return ""
+	case j.State == job.Dead:
+		return Time(j.Deadline) + "; a retry after this time removes it"
+	}
+	return Time(j.Deadline)
 }
 
 func place(queue string, priority int8) string {
@@ -178,6 +188,7 @@ func (d *DeadDetails) Facts() Facts {
 	f.Add("key", j.Key)
 	f.Add("attributes", string(j.Attrs))
 	f.Add("created", Time(j.CreatedAt))
+	f.Add("deadline", deadline(j))
 	f.Add("runs", runs(j))
 	f.Add("cost", Dollars(j.Cost))
 	f.addNumber("sends", j.Sends)

@@ -126,7 +126,7 @@ func TestDeadDetails_InWords(t *testing.T) {
 			t.Errorf("wrong text about the dead letter:\ngot  %s\nwant %s", got, tt.want)
 		}
 		var verbs []words.Verb
-		for _, s := range words.JobSteps(tt.d.Letter, nil) {
+		for _, s := range tt.d.Steps() {
 			verbs = append(verbs, s.Verb)
 			if s.Does == "" || s.Verb != words.ShowRedrive && s.Job != 17 || s.Verb == words.ShowRedrive && s.Redrive != 3 {
 				t.Errorf("step %+v has no text, or the wrong job or redrive", s)

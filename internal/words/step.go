@@ -1,7 +1,10 @@
 package words
 
 import (
+	"slices"
+
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
 )
 
@@ -51,9 +54,24 @@ type Step struct {
 // Way is a function that returns the text of a step, such as "`redrive jobs retry 17`".
 type Way func(Step) string
 
-// JobSteps returns the steps that are possible with a dead letter in its current status.
-// The group is nil if the dead letter belongs to no group.
-func JobSteps(l *job.DeadLetter, g *store.Group) []Step {
+// RetriesOff reports whether the policy had switched retries off when it decided about a failure, as it does for a kind
+// with "retry: false". A person can retry such a job, but no retry is offered.
+func RetriesOff(f *job.Failure) bool {
+	r, err := policy.ParseRecord(f.Decision)
+	return err == nil && r.Rule == policy.RuleNoRetry
+}
+
+// Steps returns the steps that are possible with the dead letter in its current status.
+func (d *DeadDetails) Steps() []Step {
+	steps := d.allSteps()
+	if f := d.Fatal(); f == nil || !RetriesOff(f) {
+		return steps
+	}
+	return slices.DeleteFunc(steps, func(s Step) bool { return s.Verb == RetryJob || s.Verb == RedriveGroup })
+}
+
+func (d *DeadDetails) allSteps() []Step {
+	l, g := d.Letter, d.Group
 	explain := Step{Verb: ExplainJob, Job: l.Job, Does: "the numbers behind each decision"}
 	retry := Step{Verb: RetryJob, Job: l.Job, Does: "give this job a new life"}
 	switch l.Status {

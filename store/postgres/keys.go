@@ -117,6 +117,9 @@ func (w *wanted) take(t *fastTxn, briefly bool) error {
 			ids.Int(id)
 		}
 		steps = append(steps, pg.Step{Q: joinBatches, Args: []any{ids}, Each: func(r sqlstore.Row) error {
+			if r.Int(5) != 0 {
+				return pg.ErrOvertaken
+			}
 			b := &store.Batch{ID: r.Int(0), State: job.BatchState(r.Int(1)), Task: store.BatchTask(r.Int(2))}
 			b.ExpiresAt = job.Micros(r.Int(3))
 			w.batches[b.ID] = b

@@ -38,9 +38,10 @@ package postgres
 // and begins anew, with a new number, when that is a later one. Runs need no such
 // look, because who holds the token has it from an earlier transaction, unless a person has asked them to stop:
 // followsRequest of package sqlstore. The outcome of a batch follows the ends of all its members: a transaction that
-// writes one looks for later ends: Hooks.FollowsEnds of package sqlstore. A caller's own
+// writes one looks for later ends: Hooks.FollowsEnds of package sqlstore. What adds members, or brings some back, follows
+// the outcomes before it: a transaction that takes a batch looks at who has written its row. A caller's own
 // transaction cannot begin anew, so its events may stand before what they follow.
 //
-// Statements with that look are marked :overtaken in statements.sql; readyJobs has it, too. Of the number of the
+// Statements with that look are marked :overtaken in statements.sql; readyJobs and joinBatches have it, too. Of the number of the
 // transaction that has written a row the row has the lower half (xmin), also long after others have had the same
 // half. So only those count that can be later: what the statement saw as begun, and what has come while it ran.

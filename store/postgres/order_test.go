@@ -5,6 +5,7 @@ import (
 
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -219,6 +220,52 @@ func TestB2_AnOutcomeFollowsTheEndsOfItsMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	outcomeFollows(t, s, second.ID, last.ID)
+}
+
+// A retry that brings a member back comes after the outcome that it follows, also when its transaction has had its
+// number before: it began with another batch, and this one ended meanwhile.
+//
+// part of: Q9, B2
+func TestB2_AReopeningFollowsTheOutcome(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	startedBatch(t, s, 1)
+	second := startedBatch(t, s, 1)
+	one, two := claimOne(t, s), claimOne(t, s)
+	fold := unfolded(t, s, dsn)
+	if err := errors.Join(settles(t, s, kills(&one), kills(&two))...); err != nil {
+		t.Fatal(err)
+	}
+	other, look := connected(t, dsn), connected(t, dsn)
+	run(t, other, `BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_dead WHERE job = `+one.ID.String()+` FOR UPDATE`)
+	retried := make(chan error, 1)
+	go func() {
+		did, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, IDs: []job.ID{one.ID, two.ID}})
+		retried <- errors.Join(append(did.Errors, err)...)
+	}()
+	eventually(t, "the retry waits for the dead letter of the first job", func() bool {
+		return numberOf(t, look, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+			AND query LIKE '%`+s.Schema()+`%redrive_dead%'`) > 0
+	})
+	fold()
+	eventually(t, "the outcome of the second batch", s.hasOutcomes(t, second.ID, 1))
+	run(t, other, `ROLLBACK`)
+	if err := <-retried; err != nil {
+		t.Fatal(err)
+	}
+	dump, err := s.Dump(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var order []string
+	for i := range dump.Events {
+		if e := &dump.Events[i]; e.Type == event.BatchChanged && e.Batch == second.ID || e.Type == event.JobRetried && e.Job == two.ID {
+			order = append(order, strings.TrimSpace(e.Type.String()+" "+e.Reason))
+		}
+	}
+	if len(order) < 3 || !slices.Equal(order[len(order)-3:], []string{"batch.changed failed", "job.retried", "batch.changed processing"}) {
+		t.Errorf("events of batch %d and of the retry of job %d: %q, want the outcome before the retry", second.ID, two.ID, order)
+	}
 }
 
 // outcomeFollows fails the test unless the batch has one outcome, which stands after the completion of the job.

@@ -255,8 +255,14 @@ WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND k.created_at =
 RETURNING t.job;
 
 -- name: joinBatches :own
--- The batches that the jobs of a group name. Others can join them at the same time, but nobody can end them.
-SELECT id, state, task, expires_at FROM redrive.redrive_batches WHERE id = ANY ($1::bigint[]) ORDER BY id FOR SHARE;
+-- The batches that the jobs of a group name, and whether a later transaction has written their rows. Others can
+-- join them at the same time, but nobody can end them.
+SELECT x.*, ((written - (SELECT pg_current_xact_id()::text::bigint)) & 4294967295) BETWEEN 1 AND 65536 + (
+  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_current_xact_id()::text::bigint)
+FROM (
+  SELECT id, state, task, expires_at, xmin::text::bigint AS written
+  FROM redrive.redrive_batches
+  WHERE id = ANY ($1::bigint[]) ORDER BY id FOR SHARE) x;
 
 -- name: growSpans :own
 -- Does what growSpan and insSpan do for many spans.
@@ -2977,6 +2983,11 @@ ORDER BY name, instance;
 -- The LIMIT is store.DeathsMax.
 SELECT died_at FROM redrive.redrive_dead ORDER BY death DESC LIMIT 1000;
 
+-- name: countDeadNotices
+-- The pending dead letters of the queue of notices.
+SELECT CAST(coalesce(sum(d.n), 0) AS bigint) FROM redrive.redrive_dead_counts d JOIN redrive.redrive_lanes l ON l.id = d.lane
+WHERE l.queue = 'redrive.notify' AND d.status = 0;
+
 -- name: selClasses
 SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint),
     CAST(sum(CASE WHEN assignee IS NULL THEN 1 ELSE 0 END) AS bigint),
@@ -3172,13 +3183,23 @@ SELECT pg_notify($1, $2);
 -- Batches
 -- ----------------------------------------------------------------------------
 
--- name: takeBatchRow
-SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
-  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches WHERE id = $1 FOR UPDATE;
+-- name: takeBatchRow :overtaken
+SELECT x.*, ((written - (SELECT pg_current_xact_id()::text::bigint)) & 4294967295) BETWEEN 1 AND 65536 + (
+  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_current_xact_id()::text::bigint)
+FROM (
+  SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+      created_at, published_at, ended_at, expires_at, created_by, xmin::text::bigint AS written
+  FROM redrive.redrive_batches
+  WHERE id = $1 FOR UPDATE) x;
 
--- name: joinBatchRow
-SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
-  created_at, published_at, ended_at, expires_at, created_by FROM redrive.redrive_batches WHERE id = $1 FOR SHARE;
+-- name: joinBatchRow :overtaken
+SELECT x.*, ((written - (SELECT pg_current_xact_id()::text::bigint)) & 4294967295) BETWEEN 1 AND 65536 + (
+  SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint - pg_current_xact_id()::text::bigint)
+FROM (
+  SELECT id, owner, key, name, attrs, callbacks, state, task, task_at, task_through, drafts, asides, outcome,
+      created_at, published_at, ended_at, expires_at, created_by, xmin::text::bigint AS written
+  FROM redrive.redrive_batches
+  WHERE id = $1 FOR SHARE) x;
 
 -- name: selBatchKey
 SELECT id FROM redrive.redrive_batches WHERE owner = $1 AND key = $2;
@@ -3259,6 +3280,24 @@ UPDATE redrive.redrive_keys SET job = $3, state = 6 WHERE owner = $1 AND kind = 
 
 -- name: setReplaced
 UPDATE redrive.redrive_done  SET batch = -batch WHERE job = $1 AND state = 6 AND batch > 0;
+
+-- name: walkBatches
+SELECT id, state, task, drafts, asides, ended_at, expires_at, created_at FROM redrive.redrive_batches WHERE id > $1 ORDER BY id;
+
+-- name: lockOldBatch
+-- A batch that somebody else has locked, or that has changed since it was read, is left to a later sweep.
+SELECT id FROM redrive.redrive_batches WHERE id = $1 AND state BETWEEN 3 AND 6 AND task = 0 AND drafts = 0 AND asides = 0 FOR UPDATE SKIP LOCKED;
+
+-- name: hasMembers
+SELECT (CASE WHEN EXISTS (SELECT 1 FROM redrive.redrive_dead WHERE batch = $1)
+  OR EXISTS (SELECT 1 FROM redrive.redrive_dead WHERE batch = -$1)
+  OR EXISTS (SELECT 1 FROM redrive.redrive_spans s CROSS JOIN redrive.redrive_jobs j WHERE s.batch = $1 AND j.id BETWEEN s.first AND s.last AND abs(j.batch) = $1)
+  OR EXISTS (SELECT 1 FROM redrive.redrive_spans s CROSS JOIN redrive.redrive_done d WHERE s.batch = $1
+    AND d.job BETWEEN s.first AND s.last AND abs(d.batch) = $1) THEN 1 ELSE 0 END)::bigint AS members;
+
+-- name: delMemberKeys
+DELETE FROM redrive.redrive_keys WHERE owner = $1 AND kind = '' AND key IN
+  (SELECT key FROM redrive.redrive_keys WHERE owner = $1 AND kind = '' ORDER BY key LIMIT $2);
 
 -- name: delBatch
 DELETE FROM redrive.redrive_batches WHERE id = $1;

@@ -160,7 +160,7 @@ var whole = []plan{
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
 	{name: "recount"}, {name: "recountBatches"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},
-	{name: "selIntegrity"}, {name: "selOldest"}, {name: "selProcesses"}, {name: "selClasses"},
+	{name: "selIntegrity"}, {name: "selOldest"}, {name: "selProcesses"}, {name: "selClasses"}, {name: "countDeadNotices"},
 	// Each of these statements reads at most 1,000 rows at one end of a table.
 	{name: "selNewestDeaths"}, {name: "selOldestEnded"}, {name: "selOldestEvent"},
 	{name: "allOutcomes"}, {name: "allBatches"}, {name: "allCounts"}, {name: "allDrafts"},

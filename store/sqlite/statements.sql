@@ -2073,6 +2073,11 @@ ORDER BY name, instance;
 -- The LIMIT is store.DeathsMax.
 SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1000;
 
+-- name: countDeadNotices
+-- The pending dead letters of the queue of notices.
+SELECT CAST(coalesce(sum(d.n), 0) AS bigint) FROM redrive_dead_counts d JOIN redrive_lanes l ON l.id = d.lane
+WHERE l.queue = 'redrive.notify' AND d.status = 0;
+
 -- name: selClasses
 SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint),
     CAST(sum(CASE WHEN assignee IS NULL THEN 1 ELSE 0 END) AS bigint),
@@ -2224,6 +2229,23 @@ UPDATE redrive_keys SET job = ?3, state = 6 WHERE owner = ?1 AND kind = '' AND k
 
 -- name: setReplaced
 UPDATE redrive_done INDEXED BY redrive_done_job SET batch = -batch WHERE job = ?1 AND state = 6 AND batch > 0;
+
+-- name: walkBatches
+SELECT id, state, task, drafts, asides, ended_at, expires_at, created_at FROM redrive_batches NOT INDEXED WHERE id > +?1 ORDER BY id;
+
+-- name: lockOldBatch
+SELECT id FROM redrive_batches WHERE id = ?1;
+
+-- name: hasMembers
+SELECT EXISTS (SELECT 1 FROM redrive_dead INDEXED BY redrive_dead_batch WHERE batch = ?1)
+  OR EXISTS (SELECT 1 FROM redrive_dead INDEXED BY redrive_dead_batch WHERE batch = -?1)
+  OR EXISTS (SELECT 1 FROM redrive_spans s CROSS JOIN redrive_jobs j WHERE s.batch = ?1 AND j.id BETWEEN s.first AND s.last AND abs(j.batch) = ?1)
+  OR EXISTS (SELECT 1 FROM redrive_spans s CROSS JOIN redrive_done d INDEXED BY redrive_done_job WHERE s.batch = ?1
+    AND d.job BETWEEN s.first AND s.last AND abs(d.batch) = ?1);
+
+-- name: delMemberKeys
+DELETE FROM redrive_keys WHERE owner = ?1 AND kind = '' AND key IN
+  (SELECT key FROM redrive_keys WHERE owner = ?1 AND kind = '' ORDER BY key LIMIT ?2);
 
 -- name: delBatch
 DELETE FROM redrive_batches WHERE id = ?1;

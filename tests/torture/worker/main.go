@@ -34,7 +34,9 @@ type options struct {
 	backlog int64  // number of live jobs at which a client pauses
 	seed    uint64 // seed of the client's random choices
 	poison  int    // number of additional jobs that kill their worker
-	again   string // file pattern of the ledgers of earlier clients; their jobs with a key whose enqueue got no answer are enqueued again
+	// again is a file pattern of the ledgers of earlier clients. If the enqueue of a job with a key got no answer there,
+	// this client enqueues the job again.
+	again string
 }
 
 func main() {

@@ -42,7 +42,9 @@ type joinedSession struct {
 
 // NewJoined returns a session in a transaction of pgx. The end of its context costs the connection, see limited.
 func NewJoined(ctx context.Context, tx pgx.Tx, texts sqlstore.Texts) Joined {
-	return &joinedSession{NewSession(ctx, tx.Conn().PgConn(), texts), tx}
+	s := NewSession(ctx, tx.Conn().PgConn(), texts)
+	s.callers = true
+	return &joinedSession{s, tx}
 }
 
 // NewJoinedSQL does the same for a transaction of database/sql. What it waits for is ended on a connection of others.

@@ -33,6 +33,7 @@ type Session struct {
 	cursors int
 	Begun   bool   // of a fast transaction: the server knows of it
 	Standby bool   // commits wait for others, see replicates
+	callers bool   // in a caller's transaction, which cannot begin anew
 	Last    []Step // go with the COMMIT of a fast transaction
 	values  [][]byte
 	formats []int16
@@ -102,7 +103,7 @@ func (s *Session) Rows(q *sqlstore.Query, each func(sqlstore.Row) error, args ..
 	if err := r.Read(answer); err != nil {
 		return &Failed{q.Name, err}
 	}
-	if s.texts[q.Name].Overtaken {
+	if s.texts[q.Name].Overtaken && !s.callers {
 		each = notOvertaken(each)
 	}
 	return r.each(q.Name, each)
