@@ -51,6 +51,7 @@ func (r *reader) lines(m *phrase.Matcher) {
 // regions lowers what is over: earlier attempts, wrappers of a cause, what was
 // the reason to try again, and the failures of tidying up.
 func (r *reader) regions(m *phrase.Matcher, set *ruleset) {
+	r.recovered(m, set)
 	lastMark := int32(-1)
 	for i := range m.Found {
 		f := &m.Found[i]

@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"strings"
+
 	"github.com/redrive/redrive/internal/phrase"
 	"github.com/redrive/redrive/internal/scan"
 )
@@ -28,13 +30,24 @@ func (r *reader) quotes(m *phrase.Matcher) {
 			r.field(m, sym, i, end)
 			continue
 		}
-		if i > 0 && !t.Glued && tokens[i-1].Kind == scan.Word && !saysSomething(m.Text[tokens[i-1].Start:tokens[i-1].End]) {
+		name := i > 0 && !t.Glued && tokens[i-1].Kind == scan.Word && !saysSomething(m.Text[tokens[i-1].Start:tokens[i-1].End])
+		if name || i > 0 && tokens[i-1].Kind == scan.Punct && tokens[i-1].Hash == '=' || isValue(m.Text[tokens[end].End:]) {
 			for k := sym; k < len(m.Syms) && int(m.Syms[k].Token) < end; k++ {
 				r.lower(k, inQuote)
 			}
 			i = end
 		}
 	}
+}
+
+// isValue reports whether what follows a quotation says that it was a value: "'low' is not one of".
+func isValue(rest string) bool {
+	for _, says := range [...]string{" is not one of", " is not in the list"} {
+		if strings.HasPrefix(rest, says) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *reader) lower(sym, by int) {
