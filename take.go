@@ -41,7 +41,7 @@ type Record struct {
 	// Fate is store.FateTaken; store.FateDead if the job stands for a record that cannot be a task; or
 	// a fate without a job, such as store.FateOwn.
 	Fate   store.Fate
-	Revive bool // retry the job that has the key if it is dead
+	Revive bool // retry the job that has the key if it is dead; take its key if it was cancelled
 }
 
 // RecordPart is what was read of one partition: from which offset, up to which, and what was there.

@@ -8,8 +8,10 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -25,6 +27,8 @@ type streamCmd struct {
 	Run       streamRunCmd    `cmd:"" passthrough:"" help:"Read topics, with the program redrive-stream."`
 	Check     streamCheckCmd  `cmd:"" passthrough:"" help:"Check what a stream needs of its cluster, with the program redrive-stream."`
 	Init      streamInitCmd   `cmd:"" passthrough:"" help:"Make the topics that are missing, with the program redrive-stream."`
+	Peek      streamPeekCmd   `cmd:"" passthrough:"" help:"Say what would become of records, with the program redrive-stream."`
+	Handback  streamBackCmd   `cmd:"" passthrough:"" help:"Write tasks that wait to the retry topic, and cancel their jobs, with the program redrive-stream."`
 }
 
 // streamProgram is the program with the Kafka client. It is a program of its own, so that redrive
@@ -35,6 +39,8 @@ type (
 	streamRunCmd   struct{ handedOver }
 	streamCheckCmd struct{ handedOver }
 	streamInitCmd  struct{ handedOver }
+	streamPeekCmd  struct{ handedOver }
+	streamBackCmd  struct{ handedOver }
 )
 
 type handedOver struct {
@@ -47,6 +53,13 @@ func (c *streamCheckCmd) Run(ctx context.Context, a *app) error {
 }
 func (c *streamInitCmd) Run(ctx context.Context, a *app) error {
 	return a.handOver(ctx, "init", c.Args)
+}
+
+func (c *streamPeekCmd) Run(ctx context.Context, a *app) error {
+	return a.handOver(ctx, "peek", c.Args)
+}
+func (c *streamBackCmd) Run(ctx context.Context, a *app) error {
+	return a.handOver(ctx, "handback", c.Args)
 }
 
 // handOver runs redrive-stream: the one beside this program, or else the one in PATH.
@@ -97,7 +110,8 @@ type streamPauseCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*streamPauseCmd) Help() string {
-	return `All processes stop reading within a second. Jobs that were taken run; "redrive queues pause" stops those.
+	return `All processes stop reading the topic within a second. Jobs that are already made of its records still run;
+"redrive queues pause" stops those.
 
     redrive stream pause chat --reason "the model is replaced"`
 }
@@ -131,7 +145,7 @@ func (a *app) setStream(ctx context.Context, name string, mode redrive.QueueMode
 type streamRewindCmd struct {
 	by
 	Name      string `arg:"" help:"Name of the stream."`
-	To        string `required:"" placeholder:"store|start|end|OFFSET" help:"Where to read: store (the position of the store, although the group is ahead of it), start or end of the partition, or an offset."`
+	To        string `required:"" placeholder:"PLACE" help:"Where to read: store (the position of the store, although the group is ahead of it), start or end of the partition, group (the offsets of the consumer group), an offset, or a time such as 2026-01-31T18:00 or 24h, which means 24 hours ago."`
 	Topic     string `help:"Only this topic."`
 	Partition *int32 `placeholder:"N" help:"Rewind only this partition. Required if --to is an offset."`
 	DryRun    bool   `help:"Print what would be read again, and change nothing."`
@@ -140,18 +154,41 @@ type streamRewindCmd struct {
 // Help implements kong.HelpProvider.
 func (*streamRewindCmd) Help() string {
 	return `Records that are read again become jobs only if no job has their key. The ends of a partition are those that the running
-process has reported.
+process has reported. For group and a time the program redrive-stream asks the brokers.
 
     redrive stream rewind chat --to start --dry-run
+    redrive stream rewind chat --to 24h --dry-run
     redrive stream rewind chat --to 1200 --partition 3 --reason "a bad release"`
 }
 
 func (c *streamRewindCmd) Run(ctx context.Context, a *app) (err error) {
 	part := &wire.StreamPart{Topic: c.Topic, Partition: c.Partition}
+	_, notOffset := strconv.ParseInt(c.To, 10, 64)
+	if _, notTime := human.ParseTime(c.To, a.now(), true); notOffset != nil && notTime == nil || c.To == "group" {
+		return a.handOver(ctx, "rewind", c.handedOver(a))
+	}
 	if err := wire.CheckRewind(c.To, part); err != nil {
-		return usagef("--to %w", err)
+		return usagef("--to %w, or group, or a time such as 2026-01-31T18:00 or 24h", err)
 	}
 	return a.movePositions(ctx, c.Name, c.by, c.DryRun, func(s *wire.Stream) ([]wire.StreamMove, error) { return s.Rewind(c.To, part) })
+}
+
+// handedOver returns the flags of redrive-stream for the same.
+func (c *streamRewindCmd) handedOver(a *app) []string {
+	args := []string{"--name", c.Name, "--to", c.To, "--by", c.actor(a).Actor}
+	if c.Reason != "" {
+		args = append(args, "--reason", c.Reason)
+	}
+	if c.Topic != "" {
+		args = append(args, "--only", c.Topic)
+	}
+	if c.Partition != nil {
+		args = append(args, "--partition", strconv.Itoa(int(*c.Partition)))
+	}
+	if c.DryRun {
+		args = append(args, "--dry-run")
+	}
+	return args
 }
 
 type streamGapCmd struct {
@@ -184,23 +221,7 @@ func (a *app) movePositions(ctx context.Context, name string, who by, dry bool, 
 	defer closing(db, &err)
 	moves, err := wire.MoveStream(ctx, client, name, job.At(a.now()), who.actor(a), dry, plan)
 	for i := range moves {
-		m := &moves[i]
-		fmt.Fprintf(a.out, "%s/%d: %d → %d%s\n", words.Clean(m.Topic), m.Partition, m.From, m.To, moved(m, dry))
+		fmt.Fprintln(a.out, moves[i].Text(!dry))
 	}
 	return err
-}
-
-func moved(m *wire.StreamMove, dry bool) (text string) {
-	switch {
-	case m.To < m.From:
-		text = fmt.Sprintf(", up to %s read again", words.Count(m.From-m.To, "record"))
-	case m.To > m.From:
-		text = fmt.Sprintf(", up to %s skipped", words.Count(m.To-m.From, "record"))
-	default:
-		text = ", read on from the position of the store"
-	}
-	if dry {
-		text += " (not done)"
-	}
-	return text
 }

@@ -202,7 +202,7 @@ type Record struct {
 	Fate Fate
 	Job  job.New
 	// Revive retries the job that holds the key if it is dead. The actor of the retry is the
-	// stream.
+	// stream. If the job that holds the key was cancelled, the record becomes a job that takes the key.
 	Revive bool
 }
 

@@ -31,11 +31,11 @@ var (
 // caller of the transaction rolls it back. enqueue writes the keys first: it may have to wait
 // for a key that an open transaction has locked, and during this wait it must not have locks on
 // lanes, because other calls may need them.
-func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) { return t.enqueueAll(jobs, false) }
+func (t *Txn) enqueue(jobs []job.New) ([]job.Receipt, error) { return t.enqueueAll(jobs, nil) }
 
-// enqueueAll is enqueue. If conflicts is true, it looks for all conflicts of keys before it fails, and
-// returns a *store.TakeConflict instead of the first of them.
-func (t *Txn) enqueueAll(jobs []job.New, conflicts bool) ([]job.Receipt, error) {
+// enqueueAll is enqueue. The records are those of the jobs, or nil. With records, it looks for all conflicts of keys
+// before it fails, and returns a *store.TakeConflict instead of the first of them.
+func (t *Txn) enqueueAll(jobs []job.New, records []*store.Record) ([]job.Receipt, error) {
 	var conflicting []store.KeyConflict
 	receipts := make([]job.Receipt, len(jobs))
 	var keys map[keyName]newKey // the idempotency keys of the jobs in this call
@@ -51,8 +51,8 @@ func (t *Txn) enqueueAll(jobs []job.New, conflicts bool) ([]job.Receipt, error) 
 			receipts[i] = job.Receipt{ID: n.ID, State: job.Waiting}
 			continue
 		}
-		found, err := t.known(n, i, &keys, jobs, receipts)
-		if conflict, ok := errors.AsType[*store.KeyConflict](err); ok && conflicts {
+		found, err := t.known(n, i, &keys, jobs, records, receipts)
+		if conflict, ok := errors.AsType[*store.KeyConflict](err); ok && records != nil {
 			conflicting = append(conflicting, *conflict)
 			continue
 		}
@@ -286,7 +286,7 @@ func (t *Txn) repeats(n *job.New) error {
 
 // known finds the job if it was enqueued before. It finds a repeat by its id, and other jobs
 // by their idempotency key. It also searches the earlier jobs of the same call.
-func (t *Txn) known(n *job.New, i int, keys *map[keyName]newKey, jobs []job.New, receipts []job.Receipt) (bool, error) {
+func (t *Txn) known(n *job.New, i int, keys *map[keyName]newKey, jobs []job.New, records []*store.Record, receipts []job.Receipt) (bool, error) {
 	if n.Repeat {
 		state, err := t.stateOf(n.ID)
 		if err != nil {
@@ -313,6 +313,7 @@ func (t *Txn) known(n *job.New, i int, keys *map[keyName]newKey, jobs []job.New,
 	if err != nil {
 		return false, err
 	}
+	held = held.given(records != nil && records[i].Revive)
 	if held.job == 0 {
 		if *keys == nil {
 			*keys = make(map[keyName]newKey)

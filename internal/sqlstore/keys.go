@@ -17,6 +17,16 @@ type heldKey struct {
 	state  job.State
 	digest []byte
 	ended  job.Micros // if no job holds the key because its last job has ended: the created_at value of the key; otherwise 0
+	since  job.Micros // the created_at value of the key that the job holds
+}
+
+// given returns the key as free, if a record may take it: it is published again, and the job that holds the key was
+// cancelled. A job that is cancelled never runs again, so a repeat would be lost to it.
+func (k heldKey) given(revive bool) heldKey {
+	if revive && k.job != 0 && k.state == job.Cancelled {
+		k.job, k.ended = 0, k.since
+	}
+	return k
 }
 
 // heldKey reads an idempotency key. If the job of the key was removed, the row of the key has
@@ -41,7 +51,7 @@ func (t *Txn) heldKey(name keyName) (_ heldKey, err error) {
 	if k.state.Terminal() && job.WhileAlive(name.key) {
 		k.job = 0
 	} else {
-		k.ended = 0
+		k.since, k.ended = k.ended, 0
 	}
 	return k, nil
 }

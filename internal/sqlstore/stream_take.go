@@ -118,7 +118,7 @@ func (t *Txn) takeRecords(x *store.Taking, positions map[store.Place]*store.Posi
 	if len(jobs) == 0 {
 		return answer, nil
 	}
-	receipts, err := t.enqueueAll(jobs, true)
+	receipts, err := t.enqueueAll(jobs, records)
 	if conflict, ok := errors.AsType[*store.TakeConflict](err); ok {
 		for i := range conflict.Conflicts {
 			conflict.Conflicts[i].Index = at[conflict.Conflicts[i].Index]

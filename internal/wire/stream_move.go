@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -66,6 +67,19 @@ func (s *Stream) Rewind(to string, o *StreamPart) ([]StreamMove, error) {
 	})
 }
 
+// RewindTo returns the moves with which partitions are read from the offsets by place, such as those
+// of a time. Partitions without one stay. It is an ErrConflict if there is nothing to move.
+func (s *Stream) RewindTo(offsets map[store.Place]int64, o *StreamPart) ([]StreamMove, error) {
+	return s.moves("rewind", func(p *StreamPartition, m *store.PositionMove) (bool, error) {
+		to, known := offsets[p.Place]
+		if !known || !o.has(p) || to == p.Next {
+			return false, nil
+		}
+		m.To = to
+		return true, nil
+	})
+}
+
 // AcceptGap returns the moves with which partitions whose records were removed before they were read
 // are read on. It is an ErrConflict if there is nothing to move.
 func (s *Stream) AcceptGap(o *StreamPart) ([]StreamMove, error) {
@@ -122,4 +136,21 @@ func MoveStream(ctx context.Context, client StreamMover, name string, now job.Mi
 		}
 	}
 	return moves, nil
+}
+
+// Text says what a move does, as people read it. A move that was not done says so.
+func (m *StreamMove) Text(done bool) string {
+	text := fmt.Sprintf("%s/%d: %d → %d", words.Clean(m.Topic), m.Partition, m.From, m.To)
+	switch {
+	case m.To < m.From:
+		text += fmt.Sprintf(", up to %s read again", words.Count(m.From-m.To, "record"))
+	case m.To > m.From:
+		text += fmt.Sprintf(", up to %s skipped", words.Count(m.To-m.From, "record"))
+	default:
+		text += ", read on from the position of the store"
+	}
+	if !done {
+		text += " (not done)"
+	}
+	return text
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// Limits contains the values from which on Warnings returns a warning.
+// Limits contains the thresholds of Warnings, which returns a warning beyond each of them.
 type Limits struct {
 	Nobody     time.Duration // a warning if jobs are due for this time and no process can run them
 	Oldest     time.Duration // a warning if the oldest due job has been due for this time
@@ -23,7 +23,7 @@ type Limits struct {
 	Deaths     int           // a warning if this many jobs died within DeathsIn
 	DeathsIn   time.Duration
 	Clocks     time.Duration // a warning if two clocks differ by more than this
-	SweepEvery time.Duration // time between two sweeps; retention cannot be behind for less than this time
+	SweepEvery time.Duration // time between two sweeps; a row can be this late without a fault, so it is added to Lag
 	// Keep is the retention of the configuration. A field that is 0 is not checked.
 	Keep store.Retention
 }

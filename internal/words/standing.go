@@ -240,7 +240,7 @@ func (d *Details) Next(way Way) string {
 			return fmt.Sprintf("nothing until a person decides: %s releases it, %s refuses it", retry, way(Step{Verb: ResolveDead, Job: j.ID}))
 		}
 		if last := d.lastOfLife(); last != nil && RetriesOff(last) {
-			return fmt.Sprintf("nothing: the policy switches its retries off (retry: false), and no retry is offered; %s runs it once all the same", retry)
+			return fmt.Sprintf("nothing: the policy switches its retries off (retry: false), so no retry is offered; %s still runs it once more", retry)
 		}
 		return fmt.Sprintf("nothing until someone runs %s, which gives it a new life", retry)
 	case job.Completed, job.Cancelled, job.None:

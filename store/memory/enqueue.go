@@ -48,7 +48,7 @@ func (t *tx) enqueue(jobs []job.New) ([]job.Receipt, error) {
 	receipts := make([]job.Receipt, len(jobs))
 	for i := range jobs {
 		var err error
-		if receipts[i], err = c.look(i, &jobs[i]); err != nil {
+		if receipts[i], err = c.look(i, &jobs[i], false); err != nil {
 			return nil, fmt.Errorf("job %d of %d: %w", i+1, len(jobs), err)
 		}
 	}
@@ -72,8 +72,9 @@ func newIntake(t *tx) *intake {
 	return &intake{tx: t, newIDs: make(map[job.ID]bool), newKeys: make(map[keyName]*key), newLanes: make(map[laneName]bool)}
 }
 
-// look returns the receipt or the error for one job of the call.
-func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
+// look returns the receipt or the error for one job of the call. If revive is true, the job may take the key of a
+// job that was cancelled.
+func (c *intake) look(i int, n *job.New, revive bool) (job.Receipt, error) {
 	state := c.state(n.ID)
 	if n.Repeat && state != job.None {
 		if r := c.jobs[n.ID]; r != nil && !storekit.Repeats(&r.Job, n, c.originals[n.ID].Payload != nil) {
@@ -81,7 +82,7 @@ func (c *intake) look(i int, n *job.New) (job.Receipt, error) {
 		}
 		return job.Receipt{ID: n.ID, State: state}, nil
 	}
-	if k := c.held(n); k != nil {
+	if k := c.held(n); k != nil && !(revive && c.stateOf(k) == job.Cancelled) {
 		return c.existing(i, n, k)
 	}
 	if q := c.queues[n.Queue]; q != nil && q.Mode == store.Draining {
@@ -148,11 +149,15 @@ func (c *intake) existing(i int, n *job.New, k *key) (job.Receipt, error) {
 	if !bytes.Equal(k.digest, n.Digest) {
 		return job.Receipt{}, &store.KeyConflict{Index: i, Kind: n.Kind, Owner: n.Owner, Key: n.Key, ID: k.Job}
 	}
-	state := c.state(k.Job)
-	if state == job.None {
-		state = k.state
+	return job.Receipt{ID: k.Job, Existing: true, State: c.stateOf(k)}, nil
+}
+
+// stateOf returns the state of the job that holds a key, or its last one if it was removed.
+func (c *intake) stateOf(k *key) job.State {
+	if state := c.state(k.Job); state != job.None {
+		return state
 	}
-	return job.Receipt{ID: k.Job, Existing: true, State: state}, nil
+	return k.state
 }
 
 func nameOf(n *job.New) keyName { return keyName{n.Owner, n.Kind, n.Key} }

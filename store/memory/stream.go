@@ -159,7 +159,7 @@ func (c *intake) lookRecords(x *store.Taking) (answer []store.Taken, err error) 
 				answer = append(answer, store.Taken{Fate: r.Fate})
 				continue
 			}
-			receipt, err := c.look(i, &r.Job)
+			receipt, err := c.look(i, &r.Job, r.Revive)
 			if conflict, ok := errors.AsType[*store.KeyConflict](err); ok {
 				conflicts = append(conflicts, *conflict)
 				continue

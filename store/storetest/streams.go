@@ -20,6 +20,7 @@ func streamPromises() []promise {
 		{"I1_RepeatedRecordIsSkipped", repeatedRecord},
 		{"I1_ConflictsAreAllNamed", conflictsAreNamed},
 		{"S3_RecordOfDeadJobRevivesIt", recordRevives},
+		{"S3_RecordOfCancelledJobIsANewOne", recordOfCancelled},
 		{"S1_FatesAreCounted", fatesAreCounted},
 		{"S4_FirstPositionStays", firstPositionStays},
 		{"S4_MoveOfPositionIsAudited", moveIsAudited},
@@ -236,6 +237,26 @@ func recordRevives(r *rig) {
 	// The record is read once more, as after a rewind: the job is alive.
 	again.Job.ID, again.Offset = r.newJob().ID, 4
 	same(r, "fate of a repetition", r.takeRecords(4, 5, again), []string{"existing"})
+}
+
+// part of: S3
+func recordOfCancelled(r *rig) {
+	r.beginStream(0)
+	a := r.record(0, "a")
+	r.takeRecords(0, 1, a)
+	answers, err := r.Cancel(ctx(), operator, []job.ID{a.Job.ID})
+	r.ok(errors.Join(append(answers, err)...))
+	same(r, "fate of a plain record", r.takeRecords(1, 2, r.record(1, "a")), []string{"existing"})
+	r.clock.Advance(time.Second)
+	again, more := r.record(2, "a", func(n *job.New) { n.Payload = []byte("other") }), r.record(3, "a", func(n *job.New) { n.Payload = []byte("other") })
+	again.Revive, more.Revive = true, true
+	answer, err := r.Take(ctx(), taking(2, 4, again, more))
+	r.ok(err)
+	same(r, "answer", answer, []store.Taken{{Fate: store.FateTaken, Job: again.Job.ID}, {Fate: store.FateExisting, Job: again.Job.ID, State: job.Waiting}})
+	id, err := r.Lookup(ctx(), "", a.Job.Kind, "a")
+	r.ok(err)
+	same(r, "who has the key", id, again.Job.ID)
+	same(r, "the state of the cancelled job", r.get(a.Job.ID).State, job.Cancelled)
 }
 
 // part of: S1

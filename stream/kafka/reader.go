@@ -213,11 +213,7 @@ func (r *Reader) Poll(ctx context.Context, limit int) (parts []Part, failed erro
 		}
 		part := Part{Partition: f.Partition, From: from, Records: make([]wire.Record, 0, len(f.Records))}
 		for _, k := range f.Records {
-			w := wire.Record{Topic: k.Topic, Partition: k.Partition, Offset: k.Offset, Time: k.Timestamp, Key: k.Key, Value: k.Value}
-			for _, h := range k.Headers {
-				w.Headers = append(w.Headers, wire.Header{Name: h.Key, Value: h.Value})
-			}
-			part.Records = append(part.Records, w)
+			part.Records = append(part.Records, record(k))
 			part.Next = k.Offset + 1
 		}
 		r.from[f.Partition] = part.Next

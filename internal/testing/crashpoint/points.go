@@ -51,6 +51,7 @@ const (
 	StreamAfterTake   Point = "stream-after-take"   // the jobs and the positions are stored, and the offsets are not reported
 	StreamAfterCommit Point = "stream-after-commit" // the offsets are reported
 	SinkAfterWrite    Point = "sink-after-write"    // records are written to a topic, and the cursor is not moved
+	BackAfterWrite    Point = "back-after-write"    // tasks that are handed back are written to a topic, and their jobs are not cancelled
 )
 
 // Points lists the points of all processes, in the order in which a process reaches them.
@@ -66,4 +67,4 @@ var BatchPoints = [...]Point{InBatchStep, BeforeBatchEnd, InOutcome, InNotice, A
 var ServerPoints = [...]Point{AfterRequestRow, AfterKeyedEnqueue, InAnswer}
 
 // StreamPoints lists the points that only a process that reads a stream reaches.
-var StreamPoints = [...]Point{StreamAfterPoll, StreamAfterTake, StreamAfterCommit, SinkAfterWrite}
+var StreamPoints = [...]Point{StreamAfterPoll, StreamAfterTake, StreamAfterCommit, SinkAfterWrite, BackAfterWrite}

@@ -37,6 +37,10 @@ type grammar struct {
 	Run   runCmd   `cmd:"" help:"Read a topic, and make a job of each record, until SIGINT or SIGTERM."`
 	Check checkCmd `cmd:"" help:"Say what is wrong with the cluster, the topics and the rights. Changes nothing."`
 	Init  initCmd  `cmd:"" help:"Make the retry topic if it is missing."`
+
+	Peek     peekCmd     `cmd:"" help:"Read records, and say what would become of each. Takes none."`
+	Rewind   rewindCmd   `cmd:"" help:"Read partitions again from a time, or from the offsets of the group."`
+	Handback handbackCmd `cmd:"" help:"Write tasks that wait to the retry topic, and cancel their jobs, so that another system works on them."`
 }
 
 type runCmd struct{ flags }
@@ -109,11 +113,17 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	log := slog.New(slog.NewTextHandler(stderr, nil))
-	switch chosen.Command() {
+	switch verb, _, _ := strings.Cut(chosen.Command(), " "); verb {
 	case "check":
 		err = g.Check.run(ctx, stdout)
 	case "init":
 		err = g.Init.run(ctx, stdout)
+	case "peek":
+		err = g.Peek.run(ctx, stdout)
+	case "rewind":
+		err = g.Rewind.run(ctx, stdout)
+	case "handback":
+		err = g.Handback.run(ctx, stdout)
 	default:
 		err = g.Run.run(ctx, log)
 	}
