@@ -54,7 +54,7 @@ func escapeIn(text string) int {
 	}
 }
 
-// escape reads the escape that a text begins with, -1 if it is none.
+// escape reads the escape that a text begins with, -1 for no escape.
 func escape(text string) rune {
 	if len(text) < escapeSize {
 		return -1
