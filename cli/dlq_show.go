@@ -120,7 +120,7 @@ func (p *page) dead(d *words.DeadDetails, size int) {
 		p.head("Users see", text)
 	}
 	p.head("To do", d.Operator)
-	if fatal != nil && words.RetriesOff(fatal) {
+	if words.RetriesOff(fatal) {
 		p.head("Retry", fmt.Sprintf("not offered, because the policy switches retries of this job off (retry: false); %s still runs it once more",
 			quotedCommand(words.Step{Verb: words.RetryJob, Job: l.Job})))
 	}

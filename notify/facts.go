@@ -93,7 +93,7 @@ func texts(attrs []byte) map[string]string {
 	}
 	kept := make(map[string]string, min(len(all), AttrsMax))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		text := failure.Sanitize(scalar(all[name]), &failure.SanitizeOptions{Paths: true, Addresses: true, Max: 4 * lineMax})
+		text := failure.Sanitize(scalar(all[name]), &failure.SanitizeOptions{KeepPaths: true, KeepAddresses: true, Max: 4 * lineMax})
 		if text != "" && len(kept) < AttrsMax && len(name) <= nameMax {
 			kept[line(name)] = line(text)
 		}

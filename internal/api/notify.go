@@ -6,9 +6,9 @@ import (
 	"maps"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/redrive/redrive/internal/strictjson"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
@@ -68,14 +68,12 @@ func notifyRules(text json.RawMessage) (*notify.Rules, error) {
 	}
 	var wrong []Mistake
 	for _, p := range rules.Check() {
-		pointer := "/rules"
+		var pointer strings.Builder
+		pointer.WriteString("/rules")
 		for _, part := range p.Path {
-			if n, isIndex := part.(int); isIndex {
-				part = strconv.Itoa(n)
-			}
-			pointer += "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(fmt.Sprint(part))
+			pointer.WriteString("/" + strictjson.Escape(fmt.Sprint(part)))
 		}
-		wrong = append(wrong, Mistake{Pointer: pointer, Detail: p.Err.Error()})
+		wrong = append(wrong, Mistake{Pointer: pointer.String(), Detail: p.Err.Error()})
 	}
 	if len(wrong) > 0 {
 		return nil, InvalidField.Mistaken(wrong...)

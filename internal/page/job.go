@@ -213,7 +213,7 @@ func actsOf(d *words.Details, may bool) []act {
 	if j.State != job.Dead {
 		acts[0].Why, acts[0].Main = "Only a dead job is retried; this one is "+j.State.String()+".", false
 	}
-	if last := d.Last(); j.State == job.Dead && last != nil && last.Life == j.Life && words.RetriesOff(last) {
+	if j.State == job.Dead && words.RetriesOff(d.LastOfLife()) {
 		acts[0].Why, acts[0].Main = "The policy switches the retries of this job off (retry: false); "+retryWith+", below, still runs it once more.", false
 	}
 	if j.State != job.Waiting && j.State != job.Retrying {

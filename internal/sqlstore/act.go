@@ -371,7 +371,7 @@ func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.S
 
 // purgeDead removes an entry at the request of a person.
 func (t *Txn) purgeDead(d *deadRow) error {
-	_, err := t.purge(&letter{entry: entry{d.key(), d.group}, goneJob: goneJob{d.Job, d.lane, job.Dead, d.Owner, d.name, d.batch},
+	_, err := t.purge(&letter{entry: entry{d.key(), d.group}, goneJob: goneJob{d.Job, d.lane, job.Dead, d.Owner, d.name, d.batch, nil},
 		death: d.Death, revived: d.Revived, long: d.long})
 	t.events.Add(new(store.PurgeEvent(&d.DeadLetter, "purge")))
 	return err

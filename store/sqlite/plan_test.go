@@ -79,6 +79,7 @@ var writing = []plan{
 	{name: "selExpiredLeases", want: "SEARCH redrive_jobs USING INDEX redrive_lease (lease_until<?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY"},
 	{name: "selGroup", want: "SEARCH redrive_groups USING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)"},
 	{name: "selKey", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
+	{name: "selProcessed", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "selLanes", want: "SCAN redrive_lanes"},
 	{name: "selLastAt", want: "SCAN redrive_events", scan: "from the end, and one row is all"},
 	{name: "selLive", want: "SEARCH redrive_jobs" + byID},

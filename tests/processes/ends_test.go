@@ -174,7 +174,7 @@ func startEnders(t *testing.T, where string, n int) (all []*exec.Cmd) {
 		t.Cleanup(func() {
 			_ = input.Close() // it ends then
 			err := cmd.Wait()
-			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err != nil && !(ok && status.Signaled()) {
+			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err != nil && (!ok || !status.Signaled()) {
 				t.Errorf("a process: %v", err)
 			}
 		})

@@ -19,7 +19,7 @@ import (
 	"github.com/redrive/redrive/tests/torture/place"
 )
 
-var noticeDeaths = flag.Int("notices.deaths", 1_000, "jobs that die in 8 processes, in TestN2_Trap18")
+var noticeDeaths = flag.Int("notices.deaths", 500, "jobs that die in 8 processes, in TestN2_Trap18")
 
 // Jobs die of one cause in 8 processes, of which two are killed: people get one message, and all other deaths wait for
 // the digest of the window.

@@ -18,7 +18,7 @@ type History struct {
 	Enqueues []Enqueue
 	Runs     []Run
 	Writes   []Write
-	// Begins are the runs that workers have told the store to begin, recorded before the call.
+	// Begins are the runs of which workers have reported to the store that they begin, recorded before the call.
 	Begins []store.Run
 	Dump   *store.Dump
 	// Integrity has the problems that the store's own check of its file found.

@@ -162,12 +162,12 @@ func ownCrash(x *index, broken func(job.ID, string, ...any)) {
 }
 
 // diedAtStart reports whether the process of a crashed run died just before it called the handler: it was killed there,
-// or when it had told the store that the run begins. Retention may have removed the failure record, which names the
+// or when it had reported to the store that the run begins. Retention may have removed the failure record, which names the
 // process; then it may be any process.
 func (x *index) diedAtStart(run store.Run, f *job.Failure) bool {
-	told := slices.Contains(x.Begins, run)
+	reported := slices.Contains(x.Begins, run)
 	return slices.ContainsFunc(x.Processes, func(w Process) bool {
-		return (w.AtStart || told && w.Disturbed > 0) && (f == nil || f.Holder == w.Name)
+		return (w.AtStart || reported && w.Disturbed > 0) && (f == nil || f.Holder == w.Name)
 	})
 }
 

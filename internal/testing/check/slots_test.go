@@ -103,19 +103,19 @@ func handedBack(t *testing.T) *check.History {
 func TestAProcessMayDieJustBeforeItCallsTheHandler(t *testing.T) {
 	t.Parallel()
 	for i, own := range []bool{true, false} { // the worker "w" has the run, the process "gone" does not
-		for _, told := range []bool{false, true} { // it was killed after it had told the store that the run begins
+		for _, reported := range []bool{false, true} { // it was killed after it had reported to the store that the run begins
 			h := sound(t)
 			last := row(h, toxic).Token
 			drop(&h.Runs, func(r check.Run) bool { return r.Job == toxic && r.Token == last })
 			h.Processes[0].Disturbed, h.Processes[1].Disturbed = 0, 0
-			if told {
+			if reported {
 				h.Begins, h.Processes[i].Disturbed = []store.Run{{ID: toxic, Token: last}}, 1
 			} else {
 				h.Processes[i].AtStart = true
 			}
 			found := slices.DeleteFunc(check.Check(h), func(v check.Violation) bool { return v.Invariant != check.OwnCrash })
 			if (len(found) == 0) != own {
-				t.Errorf("the process %s died before the handler, told %v: got the violations %v, want some only for another process than that of the run", h.Processes[i].Name, told, found)
+				t.Errorf("the process %s died before the handler, reported %v: got the violations %v, want some only for another process than that of the run", h.Processes[i].Name, reported, found)
 			}
 		}
 	}
