@@ -16,7 +16,7 @@ const composedRight = 95
 // part of: F8
 func TestF8_ComposedTexts(t *testing.T) {
 	t.Parallel()
-	texts, accepted := said(t, "composed.txt")
+	texts, accepted, _ := said(t, "composed.txt")
 	long := strings.Repeat("2026-03-01T10:00:00Z INFO worked on item 7 of the list, nothing to report\n", 900)
 	for _, i := range []int{2, 4, 5, 20, 22} { // very long ones
 		texts, accepted = append(texts, long+texts[i]), append(accepted, accepted[i])

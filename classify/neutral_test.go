@@ -101,7 +101,7 @@ the language list broke at entry 2
 // by a rule for words that stand in many texts.
 func TestWeigh_OneWordIsNeverPermanent(t *testing.T) {
 	t.Parallel()
-	texts, _ := said(t, "general.txt")
+	texts, _, _ := said(t, "general.txt")
 	seen := map[string]bool{"forbidden": true, "malformed": true, "bill": true, "billing": true} // the rules take them for statements
 	tried, wrong := 0, 0
 	for _, text := range texts {

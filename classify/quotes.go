@@ -182,3 +182,22 @@ func valueEnd(tokens []scan.Token, from int) int {
 	}
 	return last
 }
+
+func (r *reader) lowerAll(from, to int32, by int) {
+	for k := from; k < to; k++ {
+		r.lower(int(k), by)
+	}
+}
+
+// says reports whether there is evidence of some weight between two symbols.
+func (r *reader) says(m *phrase.Matcher, set *ruleset, from, to int32) bool {
+	const marks = history | past | cleanup | readHint
+	for i := range m.Found {
+		f := &m.Found[i]
+		rule := &set.rules[f.Rule]
+		if f.Start >= from && f.End <= to && rule.trait&marks == 0 && rule.weight >= wWeak && r.adjust[f.End-1] > -inQuote {
+			return true
+		}
+	}
+	return false
+}
