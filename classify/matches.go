@@ -80,6 +80,9 @@ func (r *reader) say(m *phrase.Matcher, f *phrase.Match, rule *textRule, place i
 	h.final = !rule.passes
 	h.weight = rule.weight + place - r.denied(m, f, rule) - r.doubted(rule)
 	r.ordered = r.ordered || h.order > 0
+	if rule.class == failure.NotFound && rule.weight < wOwnPattern && unnamed(m) {
+		h.withoutName()
+	}
 }
 
 // denied returns how much less a phrase is worth that the text denies, or uses
