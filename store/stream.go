@@ -201,6 +201,10 @@ type Record struct {
 	// counted; Job is not used.
 	Fate Fate
 	Job  job.New
+	// Death, with FateDead, ends the first run of the job, in the same transaction. It is as if a process named
+	// as the stream had claimed the job. Its ID is that of Job, its Token 1, its To job.Dead. Without it the job waits
+	// for a worker.
+	Death *job.Outcome
 	// Revive retries the job that holds the key if it is dead. The actor of the retry is the
 	// stream. If the job that holds the key was cancelled, the record becomes a job that takes the key.
 	Revive bool

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -178,7 +179,7 @@ func (p *TakingPart) valid() error {
 			if r.Job.Repeat || r.Job.Batch != 0 {
 				return fmt.Errorf("offset %d: the job of a record has neither Repeat nor a batch: %w", r.Offset, ErrInvalid)
 			}
-			if err := Validate(&r.Job); err != nil {
+			if err := cmp.Or(Validate(&r.Job), r.validDeath()); err != nil {
 				return fmt.Errorf("offset %d: %w", r.Offset, err)
 			}
 		case FateOwn, FateForeign, FateProcessed, FateEmpty:
@@ -190,6 +191,25 @@ func (p *TakingPart) valid() error {
 	}
 	return nil
 }
+
+// validDeath returns an error if the outcome with which the job dies is not that of its first run.
+func (r *Record) validDeath() error {
+	o := r.Death
+	switch {
+	case o == nil:
+		return nil
+	case r.Fate != FateDead || o.ID != r.Job.ID || o.Token != 1 || o.To != job.Dead:
+		return fmt.Errorf("the job of a record with the fate %s has the outcome of job %d, run %d, which ends as %s: only a dead record has one, "+
+			"with its own id, the run 1, and dead: %w", r.Fate, o.ID, o.Token, o.To, ErrInvalid)
+	}
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", err, ErrInvalid)
+	}
+	return nil
+}
+
+// TakenBy returns the name of the holder of a run that ends when its record is taken.
+func TakenBy(stream string) string { return "stream:" + stream }
 
 // InOrder returns the parts in the order in which a store locks their positions.
 func (t *Taking) InOrder() []*TakingPart {
@@ -214,7 +234,7 @@ func (r *Record) Skips() bool { return r.Fate != FateTaken && r.Fate != FateDead
 
 // Reviver returns who retries a dead job when its record is published again.
 func Reviver(stream string) By {
-	return By{Actor: "stream:" + stream, Reason: "its record was published again"}
+	return By{Actor: TakenBy(stream), Reason: "its record was published again"}
 }
 
 // Validate returns an ErrInvalid or ErrTooLarge that names what is wrong, or nil.

@@ -171,7 +171,7 @@ func (l *loop) parts(read []intake.Part) []redrive.RecordPart {
 			}
 			r.Fate = store.FateTaken
 			if item.Dead != nil {
-				r.Fate, r.Revive = store.FateDead, false
+				r.Fate, r.Revive, r.Err = store.FateDead, false, refusal(item.Record, item.Dead)
 			}
 			r.Spec = l.spec(item, l.topic.ID)
 		}

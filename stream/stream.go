@@ -27,7 +27,8 @@ import (
 	"github.com/redrive/redrive/stream/wire"
 )
 
-// RecordKind is the kind of the jobs that stand for records that cannot be a task. They die at once.
+// RecordKind is the kind of the jobs that stand for records that cannot be a task. They die in the transaction that takes
+// the records, without a worker.
 const RecordKind = "redrive.record"
 
 // The defaults and limits of Config.
@@ -120,9 +121,8 @@ func (c *Config) filled() (*Config, error) {
 	return &full, nil
 }
 
-// Handle registers the handlers of RecordKind and ProjectionKind. That of RecordKind reads the record again: at first only to say why it
-// cannot be a task; after a retry with a corrected payload it enqueues the job. The client must run
-// the queue of the stream.
+// Handle registers the handlers of RecordKind and ProjectionKind. That of RecordKind reads the record again after a person has
+// retried it: with a corrected payload it enqueues the job. The client must run the queue of the stream.
 func Handle(client *redrive.Client, c *Config) error {
 	full, err := c.filled()
 	if err != nil {
@@ -149,9 +149,6 @@ func (c *Config) again(ctx context.Context, client *redrive.Client, j *redrive.J
 		r.Time = *o.Time
 	}
 	item := c.read(r)
-	if a := o.Arrival; a != nil && a.Size > len(j.Args) && j.Life == 1 {
-		item.Dead = a
-	}
 	if item.Dead == nil {
 		receipt, err := client.Enqueue(ctx, c.spec(&item, ""))
 		switch {
@@ -162,8 +159,13 @@ func (c *Config) again(ctx context.Context, client *redrive.Client, j *redrive.J
 		}
 		item.Dead = &wire.Arrival{Reason: wire.ReasonKeyConflict, Message: err.Error()}
 	}
-	return failure.Code(item.Dead.Reason, failure.Refuse(item.Dead.Reason, fmt.Errorf("%s of %s: %s", item.Dead.Reason, r, item.Dead.Message)),
-		"topic", o.Topic, "partition", o.Partition, "offset", o.Offset)
+	return refusal(r, item.Dead)
+}
+
+// refusal returns the error of which the job of a record that cannot be a task dies.
+func refusal(r *wire.Record, a *wire.Arrival) error {
+	return failure.Code(a.Reason, failure.Refuse(a.Reason, fmt.Errorf("%s of %s: %s", a.Reason, r, a.Message)),
+		"topic", r.Topic, "partition", r.Partition, "offset", r.Offset)
 }
 
 // Check asks the cluster about everything that the stream needs, and returns what is wrong, all at

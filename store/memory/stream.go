@@ -129,6 +129,9 @@ func (t *tx) take(x *store.Taking) ([]store.Taken, error) {
 		part := &x.Parts[k]
 		p := t.logs.positions[positionName{x.Stream, part.Place}]
 		for m := range part.Records {
+			if o := part.Records[m].Death; o != nil && answer[i].Fate == store.FateDead {
+				t.endTaken(o, store.TakenBy(x.Stream))
+			}
 			if a := &answer[i]; part.Records[m].Revive && a.Fate == store.FateExisting && a.State == job.Dead && t.reviveFor(x.Stream, a.Job) {
 				a.Fate = store.FateRevived
 			}
@@ -140,6 +143,20 @@ func (t *tx) take(x *store.Taking) ([]store.Taken, error) {
 		}
 	}
 	return answer, nil
+}
+
+// endTaken ends the job of a record that cannot be a task, as if a worker had claimed it and ended its run.
+func (t *tx) endTaken(o *job.Outcome, holder string) {
+	r := t.jobs[o.ID]
+	from := r.State
+	t.detach(r)
+	r.State, r.Token, r.ClaimedAt, r.Holder = job.Running, o.Token, t.now, holder
+	usageOf(t.byQueue, r.Queue).running++
+	usageOf(t.byKind, r.Kind).running++
+	t.attach(r)
+	t.started(r)
+	t.transition(r, from, job.Claimed, "")
+	t.endRun(r, o, r.lane.laneName)
 }
 
 // lookRecords looks at all records before any of them is written.

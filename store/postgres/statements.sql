@@ -341,6 +341,11 @@ SET state = 3, token = t.token, lease_until = $1::bigint, claimed_at = $2::bigin
 FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) AS t(id, token, crash_max, terms)
 WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token - 1;
 
+-- name: setClaimed
+UPDATE redrive.redrive_jobs
+SET state = 3, token = $2, lease_until = $3, claimed_at = $4, holder = $5, crash_max = $6, terms = $7
+WHERE id = $1 AND state < 3;
+
 -- name: longPayloads :own
 SELECT job, payload FROM redrive.redrive_bodies WHERE job = ANY($1::bigint[]);
 

@@ -127,7 +127,7 @@ SELECT id, token, lane, state, priority, life, attempts, crashes, deferrals, sno
 FROM redrive_jobs
 WHERE id = ? AND state < 3;
 
--- name: setClaimed :own
+-- name: setClaimed
 UPDATE redrive_jobs
 SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4, holder = ?5, crash_max = ?6, terms = ?7
 WHERE id = ?1 AND state < 3;
