@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -208,6 +209,22 @@ type Record struct {
 	// Revive retries the job that holds the key if it is dead. The actor of the retry is the
 	// stream. If the job that holds the key was cancelled, the record becomes a job that takes the key.
 	Revive bool
+}
+
+// validDeath returns an error if the outcome with which the job dies is not that of its first run.
+func (r *Record) validDeath() error {
+	o := r.Death
+	switch {
+	case o == nil:
+		return nil
+	case r.Fate != FateDead || o.ID != r.Job.ID || o.Token != 1 || o.To != job.Dead:
+		return fmt.Errorf("the job of a record with the fate %s has the outcome of job %d, run %d, which ends as %s: only a dead record has one, "+
+			"with its own id, the run 1, and dead: %w", r.Fate, o.ID, o.Token, o.To, ErrInvalid)
+	}
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", err, ErrInvalid)
+	}
+	return nil
 }
 
 // Taken is what became of one record.

@@ -192,22 +192,6 @@ func (p *TakingPart) valid() error {
 	return nil
 }
 
-// validDeath returns an error if the outcome with which the job dies is not that of its first run.
-func (r *Record) validDeath() error {
-	o := r.Death
-	switch {
-	case o == nil:
-		return nil
-	case r.Fate != FateDead || o.ID != r.Job.ID || o.Token != 1 || o.To != job.Dead:
-		return fmt.Errorf("the job of a record with the fate %s has the outcome of job %d, run %d, which ends as %s: only a dead record has one, "+
-			"with its own id, the run 1, and dead: %w", r.Fate, o.ID, o.Token, o.To, ErrInvalid)
-	}
-	if err := o.Validate(); err != nil {
-		return fmt.Errorf("%w: %w", err, ErrInvalid)
-	}
-	return nil
-}
-
 // TakenBy returns the name of the holder of a run that ends when its record is taken.
 func TakenBy(stream string) string { return "stream:" + stream }
 
