@@ -48,7 +48,10 @@ type Stream struct {
 	SASL *StreamSASL
 	// Preset is the name of the preset of names and variables. Default "", which means none.
 	Preset string
-	// Sources says for brokers, topic and retry where the value is from: "file", "preset", "default"
+	// Numbers are the settings of variables with numbers, by the names in NumberNames, as they were written. Those of
+	// retries are all there if one of them is set; without them the policy and the kinds decide.
+	Numbers map[string]string
+	// Sources says for brokers, topic, retry and Numbers where the value is from: "file", "preset", "default"
 	// or the name of a variable.
 	Sources map[string]string
 }

@@ -3,6 +3,7 @@ package config_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -36,6 +37,50 @@ func TestS5_VariablesReplaceTheFileAndThePreset(t *testing.T) {
 	err = s.FromEnvironment(lookup)
 	if err == nil || !strings.Contains(err.Error(), `KAFKA_TOPIC_RETRY is ""`) || !strings.Contains(err.Error(), `KAFKA_BOOTSTRAP_SERVERS has "nowhere"`) {
 		t.Errorf("wrong variables give %v, want an error that names both", err)
+	}
+}
+
+// Variables set the retries of the stream's kinds, over those of the file, and how long dead letters are kept. Anything but a
+// plain decimal number in its bounds is an error that names the variable.
+//
+// part of: S5
+func TestS5_VariablesSetRetriesAndRetention(t *testing.T) {
+	t.Parallel()
+	file := []byte(`{kinds: {chat: {command: [x], retry: {waits: [1s]}}, mail: {command: [x], queue: other}}, queues: {default: {}, other: {}},
+  streams: {chat: {preset: chat, kinds: {chat_completion: chat}}}}`)
+	with := func(env map[string]string) (*config.Config, error) {
+		c, err := config.Parse("redrive.yaml", file, t.TempDir())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c, c.FromEnvironment(func(name string) (string, bool) { text, ok := env[name]; return text, ok })
+	}
+	c, err := with(map[string]string{"RETRY_MAX_ATTEMPTS": "7", "RETRY_BASE_DELAY_SECONDS": "0.5", "RETRY_EXPONENTIAL_BASE": "3", "DLQ_RETENTION_DAYS": "14"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := &config.Retry{MaxRetries: 7, Formula: &config.RetryFormula{First: 1500 * time.Millisecond, Factor: 3, Cap: 5 * time.Minute, Spread: time.Second}}
+	if diff := cmp.Diff(want, c.Kinds["chat"].Retry); diff != "" {
+		t.Errorf("retries of the kind (-want +got):\n%s", diff)
+	}
+	if c.Kinds["mail"].Retry != nil || c.Retention.Dead != 14*24*time.Hour {
+		t.Errorf("the kind of another queue has %v, and dead letters are kept for %v; want none and 14 days", c.Kinds["mail"].Retry, c.Retention.Dead)
+	}
+	if s := c.Streams["chat"].Sources; s["retries"] != "RETRY_MAX_ATTEMPTS" || s["retry_cap"] != "preset" {
+		t.Errorf("the sources are %v, want that of each value", s)
+	}
+	if c, err := with(nil); err != nil || len(c.Kinds["chat"].Retry.Waits) != 1 || c.Retention.Dead != 30*24*time.Hour {
+		t.Errorf("without variables the kind has %v (%v), want what the file says", c.Kinds["chat"].Retry, err)
+	}
+	for _, name := range []string{"RETRY_MAX_ATTEMPTS", "RETRY_BASE_DELAY_SECONDS", "RETRY_EXPONENTIAL_BASE", "RETRY_MAX_DELAY_SECONDS", "RETRY_JITTER_MAX_SECONDS", "DLQ_RETENTION_DAYS"} {
+		for _, text := range []string{"3abc", "", "-1", "1e9", " 5", "+5", "0x5", "5.", "NaN", "999999"} {
+			if _, err := with(map[string]string{name: text}); err == nil || !strings.Contains(err.Error(), name+" is ") {
+				t.Errorf("%s=%q gives %v, want an error that names it", name, text, err)
+			}
+		}
+	}
+	if _, err := with(map[string]string{"RETRY_MAX_ATTEMPTS": "5.5"}); err == nil || !strings.Contains(err.Error(), "whole number from 0 to 99") {
+		t.Errorf("5.5 retries give %v, want the bound", err)
 	}
 }
 
