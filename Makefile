@@ -51,7 +51,8 @@ fuzz: ## every fuzz target for 30 s
 figures: ## the measured figures against their targets, as JSON, and redrive beside River on SQLite; needs a quiet machine
 	go build -o $(BIN)/ ./cmd/redrive ./scripts/testservers
 	$(BIN)/redrive bench figures --only judgement,throughput,latency,flat,dead,fresh,live,owners,idle,reads,page,watch,takeover
-	$(BIN)/testservers sh -c '$(BIN)/redrive bench figures --only reads,live,owners,idle,http,page,watch --db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"'
+	$(BIN)/testservers sh -c '$(BIN)/redrive bench figures --only reads,live,owners,idle,http,page,watch,batches,notices --db "$${REDRIVE_TEST_POSTGRES:?no PostgreSQL was found: make servers installs it}"'
+	go test ./notify/deliver -run Figures -figures -count=1 -v
 	$(BIN)/testservers sh -c 'cd tests/browser && go test . -run Figure -figures -count=1 -v'
 	cd bench && go run ./peers -only both,redrive-sqlite,river-sqlite -least 10
 

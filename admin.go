@@ -70,6 +70,14 @@ func (c *Client) Lookup(ctx context.Context, owner, kind, key string) (JobID, er
 	return c.store.Lookup(ctx, owner, kind, key)
 }
 
+// Processed returns the completed job that holds an idempotency key (Options.Key), with a summary of its result: of up to
+// job.SummaryMax bytes. The store keeps it until it forgets the key, also when the retention has removed the job: so a
+// caller whose receipt is Skipped learns what came of the first job. The error is ErrNotFound when no job holds the key
+// or its job has not completed.
+func (c *Client) Processed(ctx context.Context, owner, kind, key string) (job.Processed, error) {
+	return c.store.Processed(ctx, owner, kind, key)
+}
+
 // Cancel cancels a job in the name of a person: a waiting job is cancelled at once; for
 // a running job, the context of the handler is ended. The error is ErrNotFound when the
 // job does not exist, and ErrConflict when the job has ended. Cancelling a job twice is

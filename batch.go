@@ -144,14 +144,14 @@ func (h *BatchHandle) RetryDead(ctx context.Context, by By) (retried int64, err 
 		if err != nil {
 			return retried, err
 		}
-		var ids []job.ID
+		a := Action{Do: ActRetry}
 		for i := range page.Members {
-			if !page.Members[i].Aside {
-				ids = append(ids, page.Members[i].ID)
+			if m := &page.Members[i]; !m.Aside {
+				a.IDs, a.Lives = append(a.IDs, m.ID), append(a.Lives, m.Life)
 			}
 		}
-		if len(ids) > 0 {
-			did, err := h.c.Act(ctx, by, Action{Do: ActRetry, IDs: ids}, nil)
+		if len(a.IDs) > 0 {
+			did, err := h.c.Act(ctx, by, a, nil)
 			retried += did.Done
 			if err == nil {
 				err = refusedBatch(did.Errors)

@@ -18,7 +18,7 @@ import (
 // the rules were taken back.
 //
 // proves: F10
-func TestF10_TheTeamWasNotifiedOnlyIfItWas(t *testing.T) {
+func TestF10_Trap26_TheTeamWasNotifiedOnlyIfItWas(t *testing.T) {
 	t.Parallel()
 	file, err := policyfile.Parse("policy.yaml", []byte(`
 version: 1

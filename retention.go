@@ -13,6 +13,7 @@ const (
 	FailuresDefault  = 7 * 24 * time.Hour
 	DeadDefault      = 30 * 24 * time.Hour
 	EventsDefault    = 7 * 24 * time.Hour
+	BatchesDefault   = 30 * 24 * time.Hour
 )
 
 // Forever is a value for the durations of Retention. It means that nothing is removed.
@@ -40,6 +41,10 @@ type Retention struct {
 	DropPending bool
 	// Events applies to events; the default is EventsDefault.
 	Events time.Duration
+	// Batches applies to batches that have ended, with their outcomes and the keys of their
+	// members, counted from the last end or from the time at which the batch has expired; the
+	// default is BatchesDefault. A batch is kept as long as one of its members.
+	Batches time.Duration
 }
 
 // stored returns the retention as a store.Retention, in which 0 means for ever.
@@ -48,5 +53,6 @@ func (r Retention) stored() store.Retention {
 	return store.Retention{
 		Completed: span(r.Completed, CompletedDefault), Failures: span(r.Failures, FailuresDefault),
 		Dead: span(r.Dead, DeadDefault), DropPending: r.DropPending, Events: span(r.Events, EventsDefault),
+		Batches: span(r.Batches, BatchesDefault),
 	}
 }

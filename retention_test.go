@@ -7,12 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/redrivetest"
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/store/memory"
@@ -138,4 +140,43 @@ func TestT1_LeftoversAreSweptOnASchedule(t *testing.T) {
 		c.Halt()
 		<-ended
 	})
+}
+
+// A job that was processed is skipped, with the summary of its result, also when the retention has removed it. The summary
+// of a long result is its beginning.
+//
+// proves: I1
+func TestI1_ASkippedJobHasTheSummaryOfItsResult(t *testing.T) {
+	t.Parallel()
+	e := redrivetest.New(t, &redrive.Config{Retention: redrive.Retention{Completed: time.Hour}})
+	redrive.Handle(e.Client, render, func(_ context.Context, j *redrive.Job[renderArgs]) error {
+		if j.Args.Scene > 1 {
+			return j.SetResult(strings.Repeat("x", 1000))
+		}
+		return j.SetResult(map[string]string{"receipt": "r-7"})
+	}, nil)
+	long := `"` + strings.Repeat("x", job.SummaryMax-4) + "…"
+	for i, want := range []string{1: `{"receipt":"r-7"}`, 2: long} {
+		if want == "" {
+			continue
+		}
+		order := render.New(renderArgs{Scene: int64(i)}, &redrive.Options{Owner: "ann", Key: fmt.Sprint("order-", i)})
+		first := enqueue(t, e, order)
+		e.Work()
+		for _, later := range []time.Duration{0, 2 * time.Hour} {
+			e.Advance(later)
+			e.Work()
+			r, err := e.Enqueue(t.Context(), order)
+			if err != nil || !r.Skipped() || r.ID != first {
+				t.Errorf("enqueue after %s: got %+v, error %v; want the job %d skipped", later, r, err, first)
+			}
+			p, err := e.Processed(t.Context(), "ann", string(render), fmt.Sprint("order-", i))
+			if err != nil || p != (job.Processed{ID: first, Summary: want}) || len(p.Summary) > job.SummaryMax {
+				t.Errorf("after %s: got %+v, error %v; want the summary %q", later, p, err, want)
+			}
+		}
+		if _, err := e.Get(t.Context(), first); !errors.Is(err, redrive.ErrNotFound) {
+			t.Errorf("got error %v, want ErrNotFound: the retention has removed the job", err)
+		}
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/redrive/redrive"
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/policy/policyfile"
@@ -186,6 +187,60 @@ func TestP2_TheSecondStallEndsALife(t *testing.T) {
 		}
 		if d, err := st.DeadLetter(ctx, receipt.ID); err != nil || d.Reason != job.Stalled {
 			t.Errorf("got the reason %s, error %v; want %s", d.Reason, err, job.Stalled)
+		}
+	})
+}
+
+// By the preset render, a download that exceeds its own limit of 30 s is an IMAGE_DOWNLOAD_FAILED and is retried after 1 s, in
+// the 300 s of the run. The SDK of the storage sends an upload 3 times by itself; redrive adds no retry to those, and the run
+// counts as one execution.
+//
+// proves: P2
+func TestP2_ADownloadHas30SecondsAndTheSDKRetriesByItself(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		file, err := policyfile.Parse("test.yaml", []byte("extends: render\n"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := redrive.New(memory.New(memory.Options{}), &redrive.Config{Policy: file.Policy, TempDir: t.TempDir(), Logger: quiet})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var limit time.Duration
+		sends := 0
+		redrive.Handle(c, render, func(ctx context.Context, j *redrive.Job[renderArgs]) error {
+			deadline, _ := ctx.Deadline()
+			limit = time.Until(deadline)
+			if j.Attempt == 1 { // the host of the image does not answer
+				download, cancel := context.WithTimeout(ctx, 30*time.Second)
+				defer cancel()
+				<-download.Done()
+				return failure.Code("IMAGE_DOWNLOAD_FAILED", download.Err())
+			}
+			for range 3 { // the SDK: two answers are 503, the third takes the video
+				sends++
+			}
+			return nil
+		}, nil)
+		receipt, err := c.Enqueue(t.Context(), render.New(renderArgs{}, nil))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := c.RunUntilEmpty(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		j, err := c.Get(t.Context(), receipt.ID)
+		if err != nil || j.State != job.Completed || j.Counters != (job.Counters{Attempts: 2}) || sends != 3 || limit != 5*time.Minute {
+			t.Errorf("got job %s, counters %+v, %d sends, a limit of %s, error %v; want completed by the second execution, 3 sends of the SDK, 5m",
+				j.State, j.Counters, sends, limit, err)
+		}
+		if took := j.FinishedAt.Sub(j.CreatedAt).Round(time.Second); took != 31*time.Second {
+			t.Errorf("the job took %s, want 30 s of the download and a wait of 1 s", took)
+		}
+		f, err := c.Failures(t.Context(), receipt.ID)
+		if err != nil || len(f) != 1 || f[0].Code != "IMAGE_DOWNLOAD_FAILED" || f[0].Class != "ImageDownloadFailed" {
+			t.Errorf("got the failures %+v, error %v; want one of the class ImageDownloadFailed", f, err)
 		}
 	})
 }

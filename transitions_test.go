@@ -17,6 +17,7 @@ import (
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/policy"
 	"github.com/redrive/redrive/store"
+	"github.com/redrive/redrive/store/faultstore"
 	"github.com/redrive/redrive/store/memory"
 )
 
@@ -41,20 +42,6 @@ var traces = map[job.Transition]struct{ line, audit string }{
 	{From: job.Waiting, To: job.Dead, Cause: job.Expired}:        {line: `level=ERROR msg="job is dead"`},
 	{From: job.Retrying, To: job.Dead, Cause: job.Expired}:       {line: `level=ERROR msg="job is dead"`},
 	{From: job.Dead, To: job.Waiting, Cause: job.Retried}:        {line: `msg="job retried"`, audit: "job.retry"},
-}
-
-// cutOff is a store that a process cannot reach any more, as if the process was killed.
-type cutOff struct {
-	store.Store
-
-	now atomic.Bool
-}
-
-func (s *cutOff) Exchange(ctx context.Context, x store.Exchange) (store.Exchanged, error) {
-	if s.now.Load() {
-		return store.Exchanged{}, store.ErrUnavailable
-	}
-	return s.Store.Exchange(ctx, x)
 }
 
 // act is the handler of the kind "job": its argument says how its first run ends. Later runs succeed, those of "fails"
@@ -119,7 +106,7 @@ func TestQ9_EachTransitionHasItsEventItsLineAndItsAuditRow(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{})
 			go func() { _ = c.Run(ctx); close(ended) }()
-			time.Sleep(d)
+			time.Sleep(d) //nolint:forbidigo // the time of synctest
 			cancel()
 			<-ended
 		}
@@ -139,7 +126,7 @@ func TestQ9_EachTransitionHasItsEventItsLineAndItsAuditRow(t *testing.T) {
 			t.Fatal(err)
 		}
 		enqueue("succeeds", redrive.Options{Deadline: time.Now().Add(time.Minute)}) // expires before it runs
-		time.Sleep(3 * time.Minute)
+		time.Sleep(3 * time.Minute)                                                 //nolint:forbidigo // the time of synctest
 		idle()
 		if err := c.Retry(t.Context(), ann, dies, nil); err != nil {
 			t.Fatal(err)
@@ -148,9 +135,14 @@ func TestQ9_EachTransitionHasItsEventItsLineAndItsAuditRow(t *testing.T) {
 		during(c, time.Second)
 		enqueue("crashes", redrive.Options{})
 		for range 2 { // a process is killed, and one that runs other kinds finds its job
-			killed := &cutOff{Store: st}
-			time.AfterFunc(time.Second, func() { killed.now.Store(true) })
-			during(client(killed, kind), 2*time.Second)
+			var killed atomic.Bool
+			time.AfterFunc(time.Second, func() { killed.Store(true) })
+			during(client(faultstore.New(st, func(faultstore.Call) faultstore.Fault {
+				if killed.Load() {
+					return faultstore.Fault{Before: store.ErrUnavailable}
+				}
+				return faultstore.Fault{}
+			}), kind), 2*time.Second)
 			during(client(st, "other"), time.Minute)
 		}
 		checkTraces(t, c, log.String())

@@ -29,7 +29,20 @@ func (c *Classifier) Classify(e *failure.Evidence, kind string) (out Classificat
 	return out
 }
 
-// classify gathers hits until one is found that no later one can beat.
+// classify gathers hits until one is found that no later one can beat. Evidence that is one typed fact and nothing else never gets
+// here: see plain.go. The steps, and where they are:
+//
+//	readOwn         the policy's matchers, codes, types, statuses and exits      read.go
+//	readCodes       errno, SQLSTATE, gRPC, names of types, service codes         read.go, code.go
+//	readTyped       HTTP status, timeout, signal, exit code                      read.go
+//	readTexts       phrases in message, output and details, if typed evidence    text.go, matches.go
+//	                leaves anything open; the place of a match counts            context.go, quotes.go
+//	overrule        a typed fact about the connection wins against a bug
+//	onlyFact        built-in words beside one typed fact are taken back          plain.go
+//	best            the heaviest hit                                             hit.go
+//	classification  its class, and a rate or a quota by the time in the text     refine
+//	unsaid, weigh   without a sure rule, all words are weighed                   generic.go, weigh.go
+//	mark            the handler's own words win
 func (r *reader) classify(out *Classification) {
 	r.readOwn()
 	r.readCodes()
@@ -103,7 +116,7 @@ func (r *reader) beaten(out *Classification, best int) {
 	least := uint64(0)              // that is still among them
 	for i := range r.hits {
 		if h := &r.hits[i]; h.key > least && i != best && h.weight > 0 && h.rule != out.Rule {
-			r.rank(&top, i)
+			r.insert(&top, i)
 			if last := top[len(top)-1]; last > 0 {
 				least = r.hits[last-1].key
 			}
@@ -117,8 +130,8 @@ func (r *reader) beaten(out *Classification, best int) {
 	}
 }
 
-// rank inserts a hit into the list of the strongest hits. The list has at most one hit of each rule.
-func (r *reader) rank(top *[3]int, hit int) {
+// insert puts a hit into the list of the strongest hits. The list has at most one hit of each rule.
+func (r *reader) insert(top *[3]int, hit int) {
 	h := &r.hits[hit]
 	at, end := len(top), len(top)-1 // where it goes, and of what it takes the place
 	for i, t := range top {

@@ -2,7 +2,7 @@ package classify
 
 import "github.com/redrive/redrive/failure"
 
-// status is what an HTTP status says by itself (F6).
+// status is what an HTTP status says by itself.
 type status struct {
 	from, to int
 	class    failure.Class

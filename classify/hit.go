@@ -56,16 +56,12 @@ func (h *hit) beats(other *hit) bool {
 // retriable reports whether a built-in class is; others count as final, so that
 // what a policy names wins ties.
 func retriable(c failure.Class) bool {
-	switch c {
-	case failure.NetworkTimeout, failure.RateLimitExceeded, failure.TemporaryServiceError, failure.ResourceConstraint, failure.UnknownError, failure.ProgramError, failure.AttemptTimeout, failure.Crash, failure.Panic:
-		return true
-	default:
-		return false
-	}
+	info, builtIn := failure.InfoOf(c)
+	return builtIn && info.Verdict.Retriable()
 }
 
-// rate gives a hit a number: what beats another has the greater one, as long as
+// sortKey gives a hit its key, a number: what beats another has the greater one, as long as
 // the order of rules does not count.
-func (h *hit) rate() {
+func (h *hit) sortKey() {
 	h.key = uint64(h.score()+1<<20)<<40 | uint64(h.rank)<<32 | uint64(uint32(h.at))
 }

@@ -108,14 +108,14 @@ func (r *reader) readCodes() {
 	}
 	if !r.settledByCode() {
 		r.serviceCode(e.ServiceCode)
-		r.ownCode(e.Code)
+		r.handlerCode(e.Code)
 	}
 }
 
 func (r *reader) settledByCode() bool { return r.exact && r.e.Code == "" && r.e.ServiceCode == "" }
 
-// ownCode reads the words of the handler's code: it outranks what it wraps.
-func (r *reader) ownCode(code string) {
+// handlerCode reads the words of the handler's code: it outranks what it wraps.
+func (r *reader) handlerCode(code string) {
 	from := len(r.hits)
 	r.words(code, RankCode, wOwnStatus-wWeak)
 	for i := from; i < len(r.hits); i++ {

@@ -101,7 +101,7 @@ func (r *reader) best() int {
 	best, most := -1, uint64(0)
 	for i := range r.hits {
 		h := &r.hits[i]
-		switch h.rate(); {
+		switch h.sortKey(); {
 		case r.ordered:
 			if best < 0 || h.beats(&r.hits[best]) {
 				best = i

@@ -19,10 +19,15 @@ func readRules(file, text string, parse bool) ([]rule, []Problem) {
 	for line := range strings.Lines(text) {
 		r.line++
 		line = strings.TrimRight(line, " \t\r\n")
+		indented := line != "" && (line[0] == '\t' || line[0] == ' ')
+		if r.begun != "" && !indented {
+			r.wrong("the line before ends with \\, so its phrase must go on here: indent this line, or delete the \\")
+			r.begun = ""
+		}
 		switch {
 		case line == "" || line[0] == '#':
-		case line[0] == '\t' || line[0] == ' ':
-			r.phrase(strings.TrimSpace(line))
+		case indented:
+			r.lineOfPhrase(strings.TrimSpace(line))
 		default:
 			r.finish()
 			r.head(strings.Fields(line))
@@ -39,8 +44,9 @@ type rulesReader struct {
 	rules    []rule
 	problems []Problem
 	rule     rule
-	open     bool // a head was read
-	bad      bool // the open rule has a mistake
+	begun    string // a phrase that goes on on the next line
+	open     bool   // a head was read
+	bad      bool   // the open rule has a mistake
 }
 
 func (r *rulesReader) wrong(format string, args ...any) {
@@ -97,6 +103,19 @@ func (r *rulesReader) weight(text string) int {
 	return w + more
 }
 
+// lineOfPhrase reads a line of a phrase. One that ends with \ goes on on the next line.
+func (r *rulesReader) lineOfPhrase(text string) {
+	part, more := strings.CutSuffix(text, `\`)
+	if part = strings.TrimSpace(part); r.begun != "" && part != "" && strings.IndexByte("(|", r.begun[len(r.begun)-1]) < 0 && strings.IndexByte("|)", part[0]) < 0 {
+		part = " " + part
+	}
+	if r.begun += part; !more {
+		whole := r.begun
+		r.begun = ""
+		r.phrase(whole)
+	}
+}
+
 func (r *rulesReader) phrase(text string) {
 	if !r.open {
 		r.wrong("a phrase without a rule: a line that begins with the id of a rule must stand before it")
@@ -120,6 +139,10 @@ func (r *rulesReader) check(text string) {
 }
 
 func (r *rulesReader) finish() {
+	if r.begun != "" {
+		r.wrong("the last line of the phrases ends with \\: write how the phrase goes on, or delete the \\")
+		r.begun = ""
+	}
 	if !r.open {
 		return
 	}

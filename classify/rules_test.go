@@ -46,7 +46,7 @@ func rowsOfRules(t *testing.T) []row {
 func TestRules_NoDoubles(t *testing.T) {
 	t.Parallel()
 	kept := []string{"bad gateway", "DeploymentNotFound"}
-	const conditions = codesOnly | ingForm | perMoment | perPeriod | money
+	const conditions = codesOnly | ingForm | perMoment | perPeriod
 	first := map[string]row{}
 	for _, r := range rowsOfRules(t) {
 		if r.rule.file == "rules/types.rules" || slices.Contains(kept, r.phrase) {
@@ -130,8 +130,11 @@ func machineOfRows(t *testing.T) (*phrase.Machine, []row) {
 func TestRules_MistakesHaveALineAndACure(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]string{
-		"a.b NetworkTimeout strong\n\tlost link\n":    "",
-		"# comment\n\na.b - 1 history\n\tlast time\n": "",
+		"a.b NetworkTimeout strong\n\tlost link\n":                  "",
+		"# comment\n\na.b - 1 history\n\tlast time\n":               "",
+		"a.b NetworkTimeout strong\n\tlost (link|\\\n\t\tline)\n":   "",
+		"a.b NetworkTimeout strong\n\tlost \\\nc.d NotFound said\n": "x.rules:3: the line before ends with \\, so its phrase must go on here: indent",
+		"a.b NetworkTimeout strong\n\tlost \\\n":                    "x.rules:2: the last line of the phrases ends with \\",
 		"\tlost link\n":                                             "x.rules:1: a phrase without a rule",
 		"a.b NetworkTimeout\n":                                      "x.rules:1: a rule begins with its id, its class and its weight",
 		"\na.b NetworkTimeout storng\n\tlost link\n":                "x.rules:2: unknown weight \"storng\": one of code, decides,",
@@ -148,6 +151,15 @@ func TestRules_MistakesHaveALineAndACure(t *testing.T) {
 		if want == "" && got != "" || !strings.HasPrefix(got, want) {
 			t.Errorf("%q: got the problems %q, want %q", text, got, want)
 		}
+	}
+}
+
+// A long phrase stands on several lines.
+func TestRules_PhraseOnSeveralLines(t *testing.T) {
+	t.Parallel()
+	rules, problems := readRules("x.rules", "a.b NetworkTimeout strong\n\tlost (the|\\\n\t\ta)? \\\n\t\tlink\n\tno line\n", true)
+	if len(problems) > 0 || len(rules) != 1 || !slices.Equal(rules[0].phrases, []string{"lost (the|a)? link", "no line"}) {
+		t.Errorf("got %+v and the problems %v, want one rule with the phrases %q", rules, problems, []string{"lost (the|a)? link", "no line"})
 	}
 }
 

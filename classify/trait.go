@@ -9,7 +9,6 @@ const (
 	ingForm                        // counts only with "ing": processing_error is a code of payments, ProcessError a type of many programs
 	perMoment                      // speaks of seconds or minutes
 	perPeriod                      // speaks of days, months or plans
-	money                          // speaks of money
 	history                        // what is before it, up to the last of its kind, is over
 	past                           // what follows in the same sentence is over
 	cleanup                        // what follows is about tidying up
@@ -29,7 +28,7 @@ const (
 // traitNames are the traits by their names in rules files.
 var traitNames = map[string]trait{
 	"identifiers": identifiers, "codes-only": codesOnly, "ing-form": ingForm, "per-moment": perMoment, "per-period": perPeriod,
-	"money": money, "history": history, "past": past, "cleanup": cleanup, "read-status": readStatus, "read-reply": readReply,
+	"history": history, "past": past, "cleanup": cleanup, "read-status": readStatus, "read-reply": readReply,
 	"read-exit": readExit, "read-errno": readErrno, "read-win-error": readWinError, "read-sqlstate": readSQLState,
 	"read-mysql": readMySQL, "read-curl": readCurl, "read-hint": readHint, "read-limit": readLimit,
 }

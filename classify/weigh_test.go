@@ -1,6 +1,7 @@
 package classify_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -115,3 +116,25 @@ AggregateError AggregateException UnknownError UnknownException UnexpectedError 
 AppException BaseError BaseException DomainException LogicException LogicError ErrorException FatalError TaskError JobError JobFailedException
 WorkerError ProcessError CommandError ExecError SubprocessError CalledProcessError PluginError ModuleError CoreError SystemError EngineError
 HandlerError OperationError OperationException`
+
+// The classes that are weighed are the built-in ones that words can tell of, and of each the table of classes says whether another
+// attempt may succeed.
+func TestWeigh_ClassesAreTheBuiltInOnes(t *testing.T) {
+	t.Parallel()
+	engine := []failure.Class{failure.AttemptTimeout, failure.Crash, failure.Panic, failure.Cancelled, failure.Internal}
+	for _, info := range failure.Classes() {
+		k := slices.Index(weigh.Classes[:], string(info.Class))
+		if byEngine := slices.Contains(engine, info.Class); byEngine != (k < 0) {
+			t.Errorf("%s: weighed is %t, want %t; add a new class to weigh.Classes, or to the classes that the engine gives", info.Class, k >= 0, !byEngine)
+		}
+		if k >= 0 && weigh.Retriable[k] != info.Verdict.Retriable() {
+			t.Errorf("%s: weigh.Retriable is %t, its verdict is %s", info.Class, weigh.Retriable[k], info.Verdict)
+		}
+	}
+	if len(weigh.Classes)+len(engine) != len(failure.Classes()) {
+		t.Errorf("%d classes are weighed and %d are of the engine, want %d in sum", len(weigh.Classes), len(engine), len(failure.Classes()))
+	}
+	if got := weigh.Classes[weigh.Unknown]; got != string(failure.UnknownError) {
+		t.Errorf("weigh.Unknown is %s, want %s", got, failure.UnknownError)
+	}
+}

@@ -18,7 +18,7 @@ type batchPublishCmd struct {
 // Help implements kong.HelpProvider.
 func (*batchPublishCmd) Help() string {
 	return `Drafts become jobs, and dead members get a new life. Completed members are not touched, so the command can be repeated.
-If it is killed, running workers go on, and so does the same command.`
+If the command is killed, running workers continue the publication, and so does the same command if it is run again.`
 }
 
 func (c *batchPublishCmd) Run(ctx context.Context, a *app) error {

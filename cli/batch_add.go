@@ -68,7 +68,7 @@ func (c *batchAddCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	text := words.Count(m.added, "member") + " added"
 	if m.known > 0 {
-		text += fmt.Sprintf("; %s known already by their keys", words.Number(m.known))
+		text += fmt.Sprintf("; %s not added, because the batch has members with their keys", words.Number(m.known))
 	}
 	_, err = fmt.Fprintln(a.out, text)
 	return err

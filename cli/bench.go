@@ -52,8 +52,8 @@ func (c *benchThroughputCmd) Run(ctx context.Context, a *app) error {
 
 // Help implements kong.HelpProvider.
 func (*benchFiguresCmd) Help() string {
-	return `With --db, a DSN, the subjects "reads", "page" and "watch" are measured on PostgreSQL, and the subjects "live", "owners", "idle", "http"
-and "takeover" on both stores.
+	return `With --db, a DSN, the subjects "reads", "page" and "watch" are measured on PostgreSQL, and the subjects "live", "owners", "idle", "http",
+"takeover", "batches" and "notices" on both stores.
 
     redrive bench figures --only takeover --db postgres://user@host:5432/name`
 }
@@ -62,7 +62,7 @@ type benchFiguresCmd struct {
 	loadFlags
 	seedFlags
 	Rows int      `default:"5000000" help:"Number of rows in each place beside which claims are measured. Dead letters are a fifth of it."`
-	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh,live,owners,idle,reads,http,page,watch,takeover" help:"Measure only these subjects: judgement, throughput, latency, flat, dead, fresh, live, owners, idle, reads, http, page, watch, takeover." placeholder:"SUBJECT"`
+	Only []string `enum:"judgement,throughput,latency,flat,dead,fresh,live,owners,idle,reads,http,page,watch,takeover,batches,notices" help:"Measure only these subjects: judgement, throughput, latency, flat, dead, fresh, live, owners, idle, reads, http, page, watch, takeover, batches, notices." placeholder:"SUBJECT"`
 }
 
 // Validate checks the flags. The parser kong calls it.

@@ -7,15 +7,30 @@ var completionScripts = map[string]string{"bash": completionBash, "zsh": complet
 
 const completionBash = `# Completion of redrive for bash.
 _redrive() {
-    local line
+    local line word prefix= n=0 i
+    local -a words=()
     COMPREPLY=()
+    # Bash splits words at colons, as in preset:default. Here they are whole again; bash replaces only what is behind the last colon.
+    for ((i = 1; i <= COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        if ((n > 0)) && [[ $COMP_WORDBREAKS == *:* && ($word == :* || ${words[n-1]} == *:) ]]; then
+            words[n-1]+=$word
+        else
+            words[n++]=$word
+        fi
+    done
+    word=${words[n-1]}
+    if [[ $COMP_WORDBREAKS == *:* && $word == *:* ]]; then
+        prefix=${word%"${word##*:}"}
+    fi
     while IFS= read -r line; do
         if [[ $line == :files ]]; then
             compopt -o default 2>/dev/null
             return
         fi
-        COMPREPLY+=("${line%%$'\t'*}")
-    done < <("${COMP_WORDS[0]}" __complete -- "${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null)
+        line=${line%%$'\t'*}
+        COMPREPLY+=("${line#"$prefix"}")
+    done < <("${COMP_WORDS[0]}" __complete -- "${words[@]}" 2>/dev/null)
     if [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]]; then
         compopt -o nospace 2>/dev/null
     fi

@@ -240,9 +240,24 @@ func (d *database) version(ctx context.Context) (store.Schema, error) {
 	}
 	s, err := sqlite.ReadSchema(ctx, d.file)
 	if err != nil {
-		err = fmt.Errorf("database %s: %w", d.file, err)
+		err = fmt.Errorf("database %s: %w", d.file, d.unreadable(err))
 	}
 	return s, err
+}
+
+// unreadable returns, for a file that this user may not read, an error that says so: that of SQLite does not.
+func (d *database) unreadable(err error) error {
+	f, refused := os.Open(d.file)
+	if refused == nil {
+		_ = f.Close() // nothing was written
+		return err
+	}
+	info, absent := os.Stat(d.file)
+	if absent != nil || !errors.Is(refused, fs.ErrPermission) {
+		return err
+	}
+	return fmt.Errorf("this user may not read the file, whose mode is %04o; give the user the right to read and write it: %w",
+		info.Mode().Perm(), store.ErrReadOnly)
 }
 
 // numbered returns the words that stand before the version number in messages: they name what has

@@ -107,3 +107,19 @@ func TestEnqueue_NeedsANamedDatabase(t *testing.T) {
 		}
 	}
 }
+
+// A file that the user may not read is named with its mode, and with the cure.
+func TestLook_NamesAFileThatTheUserMayNotRead(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() == 0 {
+		t.Skip("root may read everything")
+	}
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "jobs.db"), []byte("SQLite format 3\x00"), 0o200); err != nil {
+		t.Fatal(err)
+	}
+	const want = "jobs.db: this user may not read the file, whose mode is 0200; give the user the right to read and write it"
+	if _, stderr, code := run(t, dir, "jobs", "list", "--db", "jobs.db"); code != 1 || !strings.Contains(stderr, want) {
+		t.Errorf("got exit code %d and %q, want 1 and %q", code, stderr, want)
+	}
+}

@@ -242,7 +242,7 @@ type dlqPurgeCmd struct {
 func (*dlqPurgeCmd) Help() string {
 	return `Dead letters are removed permanently, with their jobs, payloads and failure records. Only resolved and ignored dead letters
 are removed, whatever the filter selects; pending ones and those of live jobs are kept. --note is required. The
-idempotency keys of the removed jobs are kept until their end.
+idempotency keys of the removed jobs stay reserved until they expire.
 
     redrive dlq purge --until 30d --dry-run
     redrive dlq purge --until 30d --note "quarterly clean-up" --yes`

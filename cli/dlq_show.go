@@ -120,8 +120,8 @@ func (p *page) dead(d *words.DeadDetails, size int) {
 		p.head("Users see", text)
 	}
 	p.head("To do", d.Operator)
-	if fatal != nil && words.RetriesOff(fatal) {
-		p.head("Retry", fmt.Sprintf("not offered, because the policy switches retries of this job off (retry: false); %s runs it once all the same",
+	if words.RetriesOff(fatal) {
+		p.head("Retry", fmt.Sprintf("not offered, because the policy switches retries of this job off (retry: false); %s still runs it once more",
 			quotedCommand(words.Step{Verb: words.RetryJob, Job: l.Job})))
 	}
 	if d.Group != nil {

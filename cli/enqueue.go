@@ -181,12 +181,23 @@ func (a *app) enqueueOne(ctx context.Context, r *rules, spec redrive.Spec, asJSO
 	if err != nil {
 		return err
 	}
+	var summary string
+	if receipt.Skipped() {
+		if summary, err = summaryOf(ctx, client, spec); err != nil {
+			return err
+		}
+	}
 	if asJSON {
-		return a.printJSONLine(wire.ReceiptOf(&receipt, 0))
+		out := wire.ReceiptOf(&receipt, 0)
+		out.Summary = summary
+		return a.printJSONLine(out)
 	}
 	switch {
+	case receipt.Skipped() && summary != "":
+		fmt.Fprintf(a.stderr, "redrive: skipped: job %d with this key was completed already, with the result %s; no new job was created\n",
+			receipt.ID, words.Clean(summary))
 	case receipt.Skipped():
-		fmt.Fprintf(a.stderr, "redrive: skipped: job %d with this key was completed already; no new job was created. redrive jobs show %[1]d prints its result\n", receipt.ID)
+		fmt.Fprintf(a.stderr, "redrive: skipped: job %d with this key was completed already, without a result; no new job was created\n", receipt.ID)
 	case receipt.Existing && spec.Options().Unique != nil:
 		fmt.Fprintf(a.stderr, "redrive: job %d (%s) has the same payload; no new job was created\n", receipt.ID, receipt.State)
 	case receipt.Existing:
@@ -194,6 +205,19 @@ func (a *app) enqueueOne(ctx context.Context, r *rules, spec redrive.Spec, asJSO
 	}
 	_, err = fmt.Fprintln(a.out, receipt.ID)
 	return err
+}
+
+// summaryOf returns the summary of the result of the completed job that holds the key of a job.
+func summaryOf(ctx context.Context, client *redrive.Client, spec redrive.Spec) (string, error) {
+	o := spec.Options()
+	if o.Key == "" { // Options.Unique: the payload names the job, and its result is with the job
+		return "", nil
+	}
+	p, err := client.Processed(ctx, o.Owner, spec.Kind(), o.Key)
+	if errors.Is(err, redrive.ErrNotFound) { // the key was forgotten since
+		return "", nil
+	}
+	return p.Summary, err
 }
 
 // enqueuer opens the database to enqueue jobs, and creates the database if it does not

@@ -254,7 +254,7 @@ func (t *taker) summary() error {
 		text += fmt.Sprintf(", ids %d to %d", t.first, t.final)
 	}
 	if t.existing > 0 {
-		text += fmt.Sprintf("; %s known already by their keys", words.Number(t.existing))
+		text += fmt.Sprintf("; %s not enqueued, because jobs with their keys exist", words.Number(t.existing))
 		if t.skipped > 0 {
 			text += fmt.Sprintf(" (%s skipped: completed already)", words.Number(t.skipped))
 		}

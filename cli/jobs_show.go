@@ -90,7 +90,7 @@ func (c *jobsShowCmd) Run(ctx context.Context, a *app) (err error) {
 // operators see.
 func (a *app) cleaning() *failure.SanitizeOptions {
 	known := a.known()
-	return &failure.SanitizeOptions{Emails: known.HideEmails, Paths: known.KeepPaths, Addresses: known.KeepAddresses}
+	return &failure.SanitizeOptions{Emails: known.HideEmails, KeepPaths: known.KeepPaths, KeepAddresses: known.KeepAddresses}
 }
 
 // readDetails reads everything that is stored about a job. The configuration gives the

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
@@ -190,6 +191,46 @@ func (w *worker) notify(ctx context.Context, client *redrive.Client, by redrive.
 		w.log.InfoContext(ctx, "rules of notifications are in force", "number", out.Number, "hash", policy.ShortHash(out.Hash))
 	}
 	return err
+}
+
+// rulesEvery is the time between two looks at the rules of notifications in force.
+const rulesEvery = time.Hour
+
+// keepNotify looks every hour, until the context ends, whether the rules in force are still those of the configuration.
+// The returned function waits until this has stopped.
+func (w *worker) keepNotify(ctx context.Context, client *redrive.Client) (wait func()) {
+	if w.Notify.Rules == nil {
+		return func() {}
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		ticker := time.NewTicker(rulesEvery)
+		defer ticker.Stop()
+		w.compareRules(ctx, client.NotifyRules, ticker.C)
+	}()
+	return func() { <-ended }
+}
+
+// compareRules logs at each tick if another process has put other rules in force than those of the configuration.
+func (w *worker) compareRules(ctx context.Context, inForce func(context.Context) (redrive.NotifyRules, error), tick <-chan time.Time) {
+	_, own := w.Notify.Rules.Encode()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+		}
+		in, err := inForce(ctx)
+		switch {
+		case ctx.Err() != nil:
+		case err != nil:
+			w.log.WarnContext(ctx, "the rules of notifications could not be read", "error", err)
+		case in.Hash != own:
+			w.log.WarnContext(ctx, "the rules of notifications in force are not those of this configuration; redrive notify publish puts these in force",
+				"number", in.Number, "hash", policy.ShortHash(in.Hash), "published_by", in.By, "own_hash", policy.ShortHash(own))
+		}
+	}
 }
 
 // mailServers returns the settings of the mail servers, with their passwords.

@@ -5,7 +5,7 @@ import (
 	"github.com/redrive/redrive/policy"
 )
 
-// overrideFlags are the flags for the settings of its retries that a job has of its own.
+// overrideFlags are the flags for the retry settings of a single job.
 type overrideFlags struct {
 	MaxRetries      *int     `placeholder:"N" help:"Number of retries of a job, after the first attempt of a life."`
 	MaxTotalRetries *int     `placeholder:"N" help:"Number of retries of a job over all classes."`

@@ -90,11 +90,11 @@ func checkPolicy(name string, s *settings) (checked, error) {
 	if err != nil {
 		return c, err
 	}
-	c.Policy, c.Hash = p.Name(), p.Hash()
+	c.Policy, c.Hash, c.Notes = p.Name(), p.Hash(), p.Spec().Notes()
 	if s.file == "" {
 		return c, nil
 	}
-	c.Notes = foreign(p.Spec(), s.Config)
+	c.Notes = append(c.Notes, foreign(p.Spec(), s.Config)...)
 	if _, err := underConfig(p, s.Config); err != nil {
 		c.Notes = append(c.Notes, fmt.Sprintf("%s cannot be combined with it: %v", s.file, err))
 	}

@@ -94,6 +94,7 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	defer release()
 	defer closing(db, &err)
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
+	defer w.keepNotify(ctx, client)()
 	defer stop()
 	keyed, err := keyed(ctx, &at, callers.Mode, client, job.At(a.now()))
 	if err != nil {

@@ -83,7 +83,7 @@ func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 		fresh, err = c.load()
 	}
 	if err != nil {
-		c.log.Warn("the certificate has changed and cannot be read; the one before it is used", "error", err)
+		c.log.Warn("the new certificate cannot be read; the previous one stays in use", "error", err)
 		return c.current, nil
 	}
 	c.current, c.seen = fresh, seen

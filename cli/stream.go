@@ -110,7 +110,8 @@ type streamPauseCmd struct {
 
 // Help implements kong.HelpProvider.
 func (*streamPauseCmd) Help() string {
-	return `All processes stop reading within a second. Jobs that were taken run; "redrive queues pause" stops those.
+	return `All processes stop reading the topic within a second. Jobs that are already made of its records still run;
+"redrive queues pause" stops those.
 
     redrive stream pause chat --reason "the model is replaced"`
 }

@@ -72,6 +72,7 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	defer release()
 	defer closing(db, &err) // the database is closed before the call of release, so that a third signal can end a slow Close
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
+	defer w.keepNotify(ctx, client)()
 	defer stop()
 	w.log.InfoContext(ctx, "working", "database", w.database.String(), "queues", strings.Join(s.QueueNames, ","),
 		"kinds", strings.Join(s.KindNames, ","), "policy", w.policy.policy.Name(), "hash", policy.ShortHash(w.policy.policy.Hash()))

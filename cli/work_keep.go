@@ -13,7 +13,7 @@ import (
 func retention(c *config.Config) redrive.Retention {
 	r := c.Retention
 	return redrive.Retention{
-		Completed: r.Completed, Failures: r.Failures, Dead: r.Dead, DropPending: r.DropPending, Events: r.Events,
+		Completed: r.Completed, Failures: r.Failures, Dead: r.Dead, DropPending: r.DropPending, Events: r.Events, Batches: r.Batches,
 	}
 }
 

@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
-// ability is a set of what an error can be asked.
+// ability is a set of what an error can be asked, and of what is known of its type.
 type ability uint32
 
+// What an error is asked. notSent is known of a type and no method, but it stands before anyMethod: it gives evidence, so a type with it
+// is read like one with methods. A new one goes before it.
 const (
 	isTimeout  ability = 1 << iota   // Timeout() bool
 	isValue                          // Is(error) bool

@@ -9,10 +9,11 @@ const (
 	systemTimedOut = syscall.Errno(10060)
 )
 
-// systemName is the name that POSIX has for an error of Windows.
+// systemName is the name that POSIX has for an error of Windows. For numbers in texts, package classify has a table of its own; a test of it
+// compares them.
 func systemName(errno syscall.Errno) string {
 	switch errno {
-	case 2, 3, 53, 67: // file, path, network path, network name
+	case 2, 3, 67: // file, path, network name
 		return "ENOENT"
 	case 4, 10024: // open files, sockets
 		return "EMFILE"
@@ -50,7 +51,7 @@ func systemName(errno syscall.Errno) string {
 		return "ECONNREFUSED"
 	case 1231, 10051:
 		return "ENETUNREACH"
-	case 1232, 10065:
+	case 53, 1232, 10065: // the first: a network path, whose server may only be down
 		return "EHOSTUNREACH"
 	case 1236, 10053:
 		return "ECONNABORTED"

@@ -13,11 +13,11 @@ const (
 // SanitizeOptions changes what Sanitize takes out. The zero value is the
 // default.
 type SanitizeOptions struct {
-	Emails    bool     // takes out e-mail addresses as well
-	Keep      []string // stay whatever they look like, such as the job's own id
-	Paths     bool     // leaves the paths of files: for operators, who need them to find a cause
-	Addresses bool     // leaves IP addresses, for the same reason
-	Max       int      // bytes of the result; 0 is 64 KiB, which is also the most
+	Emails        bool     // takes out e-mail addresses as well
+	Keep          []string // stay whatever they look like, such as the job's own id
+	KeepPaths     bool     // leaves the paths of files: for operators, who need them to find a cause
+	KeepAddresses bool     // leaves IP addresses, for the same reason
+	Max           int      // bytes of the result; 0 is 64 KiB, which is also the most
 }
 
 // Sanitize returns text without what a log or a user must not see: the paths of

@@ -3,7 +3,11 @@
 // does no I/O.
 package job
 
-import "time"
+import (
+	"bytes"
+	"time"
+	"unicode/utf8"
+)
 
 // The bounds of a priority. Jobs with priority 1 run first. Among jobs of the same priority,
 // the job that was due first runs first. Priority is strict: while there are due jobs of
@@ -81,6 +85,36 @@ const (
 	StatusSkipped    = "skipped"
 	AlreadyProcessed = "already_processed"
 )
+
+// Processed is what an idempotency key says about the completed job that holds it. The store keeps it when retention
+// removes the job, until it forgets the key.
+type Processed struct {
+	ID ID
+	// Summary is the beginning of the result of the job, of at most SummaryMax bytes; see Summary. It is "" when
+	// the job had no result.
+	Summary string
+}
+
+// SummaryMax is the maximum length of the summary of a result, in bytes.
+const SummaryMax = 256
+
+// SummaryKept is how many bytes of a result a store keeps with a key: one more than a summary has, so that a summary
+// shows when the result was longer.
+const SummaryKept = SummaryMax + 1
+
+// Summary returns a result of up to SummaryMax bytes without the white space around it, and otherwise its beginning with "…" behind it. The
+// argument can be only the first SummaryKept bytes of the result.
+func Summary(result []byte) string {
+	if len(result) <= SummaryMax {
+		return string(bytes.TrimSpace(result))
+	}
+	const more = "…"
+	cut := SummaryMax - len(more)
+	for cut > 0 && !utf8.RuneStart(result[cut]) {
+		cut--
+	}
+	return string(result[:cut]) + more
+}
 
 // Claim is a job that a worker has claimed, with all data that is needed to run the job
 // and to decide about a failure.

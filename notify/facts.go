@@ -20,6 +20,8 @@ var factNames = []string{
 	"job.reason", "job.class", "job.code", "job.group", "job.message", "job.at", "job.link",
 	"batch.id", "batch.key", "batch.name", "batch.owner", "batch.state", "batch.outcome", "batch.total", "batch.completed", "batch.dead",
 	"batch.cancelled", "batch.link",
+	"redrive.id", "redrive.by", "redrive.reason", "redrive.why", "redrive.total", "redrive.released", "redrive.completed", "redrive.dead",
+	"redrive.cancelled", "redrive.link",
 	"digest.n", "digest.items", "digest.batches", "digest.more", "digest.causes", "digest.since", "digest.until",
 }
 
@@ -91,7 +93,7 @@ func texts(attrs []byte) map[string]string {
 	}
 	kept := make(map[string]string, min(len(all), AttrsMax))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		text := failure.Sanitize(scalar(all[name]), &failure.SanitizeOptions{Paths: true, Addresses: true, Max: 4 * lineMax})
+		text := failure.Sanitize(scalar(all[name]), &failure.SanitizeOptions{KeepPaths: true, KeepAddresses: true, Max: 4 * lineMax})
 		if text != "" && len(kept) < AttrsMax && len(name) <= nameMax {
 			kept[line(name)] = line(text)
 		}

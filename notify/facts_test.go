@@ -110,6 +110,9 @@ func TestFactNames_EachIsAFact(t *testing.T) {
 			if strings.HasPrefix(name, "job.") {
 				on = []notify.Event{notify.MemberDead}
 			}
+			if strings.HasPrefix(name, "redrive.") {
+				on = []notify.Event{notify.RedriveStopped}
+			}
 			rules.Rules = []notify.Rule{{On: on, Channel: "hook", To: []string{"shop"}, Every: true, Data: map[string]string{"x": name}}}
 		})
 		if strings.HasPrefix(name, "digest.") {
@@ -119,6 +122,7 @@ func TestFactNames_EachIsAFact(t *testing.T) {
 		d.Owner, d.Correlation, d.Crashes = "u1", "c1", 1
 		r.commit([]*notify.Death{d})
 		r.end(7, notify.BatchReady, "READY")
+		r.keep(r.set.Stopped(3, notify.RedriveFacts{By: "tess", Reason: "the storage is back", Why: "too many failed"}, r.now), nil)
 		if body := string(r.made[0].Body); strings.Contains(body, `"x":null`) || !strings.Contains(body, `"x":`) {
 			t.Errorf("the fact %s is not in %s", name, body)
 		}
@@ -154,6 +158,26 @@ func TestNotice_WorstCaseFits(t *testing.T) {
 		if _, err := notify.Read([]byte(bad)); err == nil {
 			t.Errorf("Read(%q) succeeded, want an error", bad)
 		}
+	}
+}
+
+// part of: D7
+func TestSet_AStoppedRedriveIsHeardOfOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(rules *notify.Rules) {
+		on := []notify.Event{notify.RedriveStopped}
+		rules.Rules = append(rules.Rules, notify.Rule{On: on, Channel: "mail", To: []string{"administrator", "ops@example.com"}},
+			notify.Rule{On: on, Channel: "hook", To: []string{"shop"}, Data: map[string]string{"redrive": "redrive.id", "why": "redrive.why"}})
+	})
+	made := r.set.Stopped(3, notify.RedriveFacts{Why: "6 of 10 failed\r\nagain", Total: 400}, r.now)
+	if len(made) != 2 || made[0].To != "ops@example.com" || made[0].Facts.Redrive.Link != "https://jobs.example.com/ui/redrives/3" {
+		t.Errorf("Stopped made %+v, want a mail and a webhook", made)
+	}
+	if body := string(made[1].Body); !strings.Contains(body, `"type":"redrive.stopped"`) || !strings.Contains(body, `"data":{"redrive":"3","why":"6 of 10 failed`) {
+		t.Errorf("the body of the webhook is %s", body)
+	}
+	if again := r.set.Stopped(3, notify.RedriveFacts{}, r.now+1); again[0].Key == made[0].Key {
+		t.Error("the next stop of the redrive has the same key")
 	}
 }
 

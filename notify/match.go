@@ -3,6 +3,7 @@ package notify
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redrive/redrive/job"
@@ -211,6 +212,23 @@ func (s *Set) Off(endpoint, reason string, number int64, at job.Micros) (list []
 			n := s.made(rule, on, to, Facts{At: stamp(at), Endpoint: &EndpointFacts{Name: endpoint, Reason: line(reason)}}, at)
 			n.Subject.Endpoint = endpoint
 			list = append(list, n.finish(endpoint, number, "", nil))
+		})
+	return list
+}
+
+// Stopped returns the notices that a redrive was stopped by itself. The time is that of the stop.
+func (s *Set) Stopped(id int64, r RedriveFacts, at job.Micros) (list []Notice) {
+	if s == nil {
+		return nil
+	}
+	r.ID, r.By, r.Reason, r.Why = strconv.FormatInt(id, 10), line(r.By), Clip(r.Reason, messageMax), Clip(r.Why, messageMax)
+	r.Link = link(s.rules.BaseURL, "redrives", id)
+	s.heard([]Event{RedriveStopped}, func(*Rule) bool { return true }, func(rule *Rule) []string { return s.targets(rule, "", "") },
+		func(rule *Rule, on Event, to string) {
+			facts := r
+			n := s.made(rule, on, to, Facts{At: stamp(at), Redrive: &facts, Link: r.Link}, at)
+			n.Subject.Redrive = id
+			list = append(list, n.finish(r.ID, int64(at), rule.Type, rule.Data))
 		})
 	return list
 }

@@ -45,8 +45,10 @@ const (
 	JobHeld      Event = "job.held"    // a rule of the policy holds a job until a person decides
 	GroupFirst   Event = "group.first" // a job died of a cause that is new, was resolved, or has been absent for QuietGroup
 	WebhookOff   Event = "webhook.off" // an endpoint was turned off; only for channels of the type mail
-	Digest       Event = "digest"      // what happened in a window
-	Test         Event = "redrive.test"
+	// RedriveStopped: a redrive was stopped by itself, because too many of its jobs failed again.
+	RedriveStopped Event = "redrive.stopped"
+	Digest         Event = "digest" // what happened in a window
+	Test           Event = "redrive.test"
 )
 
 // Notice is one message to one recipient. As JSON it is the payload of a job of KindMail or
@@ -87,18 +89,20 @@ type Subject struct {
 	Death    int64  `json:"death,omitempty"` // number of the death
 	Group    string `json:"group,omitempty"`
 	Endpoint string `json:"endpoint,omitempty"`
+	Redrive  int64  `json:"redrive,omitempty"`
 }
 
 // Facts are what a notice says. Templates of mails and the data of webhooks take their values from
 // it. Texts contain no secrets and no invisible characters; a message has at most 500 bytes, any other
 // text at most 200. Without Notice.Team, messages contain no paths and IP addresses either. A notice about a job has Job, and Batch
 // if the job is a member; one about a batch has Batch; Digest has Digest, and Batch if the window
-// is that of a batch; WebhookOff has Endpoint.
+// is that of a batch; WebhookOff has Endpoint, and RedriveStopped has Redrive.
 type Facts struct {
 	Job      *JobFacts      `json:"job,omitempty"`
 	Batch    *BatchFacts    `json:"batch,omitempty"`
 	Digest   *DigestFacts   `json:"digest,omitempty"`
 	Endpoint *EndpointFacts `json:"endpoint,omitempty"`
+	Redrive  *RedriveFacts  `json:"redrive,omitempty"`
 	At       string         `json:"at"`             // when it happened: RFC 3339 in UTC
 	Link     string         `json:"link,omitempty"` // a page about it; "" without base_url in the rules
 }
@@ -121,6 +125,7 @@ type JobFacts struct {
 	Message     string            `json:"message"`         // the text for users, or the one for operators with Notice.Team
 	Attrs       map[string]string `json:"attrs,omitempty"` // up to AttrsMax attributes that are texts
 	At          string            `json:"at"`
+	Retried     bool              `json:"retried,omitempty"` // in a digest: whether the job was retried after this death
 	Link        string            `json:"link,omitempty"`
 }
 
@@ -162,6 +167,20 @@ type CauseCount struct {
 type EndpointFacts struct {
 	Name   string `json:"name"`
 	Reason string `json:"reason"`
+}
+
+// RedriveFacts are what a notice says about a redrive, with the counts of the moment.
+type RedriveFacts struct {
+	ID        string `json:"id"`
+	By        string `json:"by"`               // who started it
+	Reason    string `json:"reason,omitempty"` // why it was started
+	Why       string `json:"why"`              // why it was stopped
+	Total     int64  `json:"total"`
+	Released  int64  `json:"released"`
+	Completed int64  `json:"completed"`
+	Dead      int64  `json:"dead"`
+	Cancelled int64  `json:"cancelled"`
+	Link      string `json:"link,omitempty"`
 }
 
 // Limits of notices.

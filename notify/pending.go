@@ -157,7 +157,8 @@ func (p *Pending) window(h *heard, facts *BatchFacts, now job.Micros) *Window {
 	if p.set.rules.Channels[h.rule.Channel].Type == Webhook {
 		kind = KindWebhook
 	}
-	w := &Window{V: 1, Scope: h.wait, Channel: h.rule.Channel, To: h.to, Kind: kind, Team: h.rule.Team, Type: h.rule.Type, Data: h.rule.Data, Batch: facts}
+	w := &Window{V: 1, Scope: h.wait, Channel: h.rule.Channel, To: h.to, Kind: kind, Team: h.rule.Team, Type: h.rule.Type, Data: h.rule.Data,
+		Above: h.rule.Digest.Above, Wait: h.rule.Digest.Wait, Batch: facts}
 	w.open(now)
 	return w
 }

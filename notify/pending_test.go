@@ -222,7 +222,8 @@ func TestPending_ManyMembersGetOneDigest(t *testing.T) {
 	r.want("at the outcome", digest+", "+partial)
 }
 
-func TestPending_FourDeathsAWindowFourDeaths(t *testing.T) {
+// part of: N2
+func TestN2_Trap19_FourDeathsAWindowFourDeaths(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, nil)
 	for range 4 {
@@ -243,6 +244,34 @@ func TestPending_FourDeathsAWindowFourDeaths(t *testing.T) {
 	r.commit([]*notify.Death{r.death(7)})
 	r.end(7, notify.BatchPartial, "PARTIAL")
 	r.want("at the next outcome", member+", "+partial)
+}
+
+// A rule may say when there is a digest, and how long it waits.
+func TestPending_ARuleSetsItsDigests(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(rules *notify.Rules) {
+		rules.Rules[1].Digest = notify.DigestLimits{Above: 2, Wait: 60}
+		rules.Rules = append(rules.Rules, notify.Rule{On: []notify.Event{notify.JobDead}, Channel: "mail", To: []string{"administrator"}, Digest: notify.DigestLimits{Wait: 600}})
+	})
+	die := func(batch int64, n int) {
+		for range n {
+			r.commit([]*notify.Death{r.death(batch)})
+		}
+	}
+	die(7, 2)
+	r.later(59 * time.Second)
+	r.want("before the minute is over", "")
+	r.later(time.Second)
+	r.want("two deaths of a batch", many(member, 2))
+	die(7, 1)
+	r.later(time.Minute)
+	r.want("the third one", digest)
+	die(0, 3)
+	r.want("the first death of no batch", "job.dead ops@example.com")
+	r.later(notify.WindowLength)
+	r.want("after five minutes", "")
+	r.later(notify.WindowLength)
+	r.want("after ten minutes", "digest ops@example.com")
 }
 
 func TestPending_OneMessageAndOneDigestInFiveMinutes(t *testing.T) {
@@ -285,6 +314,16 @@ func TestPending_ARecipientGetsTwentyMailsOfManyBatches(t *testing.T) {
 		t.Errorf("the digest is about %d outcomes and lists %d, want 180 and 20", d.N, len(d.Ended))
 	}
 	r.want("after the window", digest)
+}
+
+// Two recipients of one rule have a notice each, with a key of its own (keep checks it).
+func TestPending_EachRecipientHasItsNotice(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(rules *notify.Rules) {
+		rules.Rules = []notify.Rule{{On: []notify.Event{notify.JobDead}, Channel: "mail", To: []string{"ann@example.com", "bob@example.com"}, Every: true}}
+	})
+	r.commit([]*notify.Death{r.death(0)})
+	r.want("one death", "job.dead ann@example.com, job.dead bob@example.com")
 }
 
 func TestPending_EveryUndoesWindows(t *testing.T) {

@@ -63,6 +63,9 @@ type Rule struct {
 	Team bool `json:"team,omitempty"`
 	// Every makes a notice for each event at once, without windows and limits.
 	Every bool `json:"every,omitempty"`
+	// Digest says how many messages about deaths are joined into one. The window of a recipient has the
+	// settings of the rule that opened it.
+	Digest DigestLimits `json:"digest,omitzero"`
 	// Type is the type of the webhook's body; "" means the event. Data are the fields of its data, each
 	// with the name of a fact; none means all facts.
 	Type string            `json:"event,omitempty"`
@@ -89,7 +92,7 @@ type Match struct {
 // Events are the words that the field "on" of a rule can have.
 func Events() []string {
 	return []string{string(BatchReady), string(BatchPartial), string(BatchFailed), string(BatchEnd), string(BatchExpired),
-		string(MemberDead), string(JobDead), string(JobHeld), string(GroupFirst), string(WebhookOff)}
+		string(MemberDead), string(JobDead), string(JobHeld), string(GroupFirst), string(RedriveStopped), string(WebhookOff)}
 }
 
 // Encode returns the rules in their canonical form, and its hash. Rules that differ only in the order
@@ -102,6 +105,15 @@ func (r *Rules) Encode() (body []byte, hash string) {
 
 // Decode reads rules in their canonical form and checks them.
 func Decode(body []byte) (*Rules, error) {
+	r, err := Parse(body)
+	if err != nil {
+		return nil, err
+	}
+	return r, r.Validate()
+}
+
+// Parse reads rules without checking them; see Rules.Check.
+func Parse(body []byte) (*Rules, error) {
 	if len(body) > BodyMax {
 		return nil, fmt.Errorf("rules of %d bytes: at most %d are allowed", len(body), BodyMax)
 	}
@@ -111,7 +123,7 @@ func Decode(body []byte) (*Rules, error) {
 	if err := d.Decode(&r); err != nil {
 		return nil, fmt.Errorf("read the rules of notifications: %w", err)
 	}
-	return &r, r.Validate()
+	return &r, nil
 }
 
 // Problem is a mistake in rules. Path is its place, such as "people", "administrator", 1.
@@ -216,6 +228,10 @@ func (r *Rules) checkRule(rule *Rule) (problems []Problem) {
 			add(fmt.Errorf("the event %.60q is not known%s", string(on), hint(string(on), Events())), "on", i)
 		}
 	}
+	if i := rule.ofNoJob(); i >= 0 && rule.Match != (Match{}) {
+		add(fmt.Errorf("%s is not about a job or a batch, so nothing of it can match: write a rule of its own for it, without \"match\"", rule.On[i]), "on", i)
+	}
+	add(rule.checkDigest(), "digest")
 	channel, known := r.Channels[rule.Channel]
 	if !known {
 		names := slices.Sorted(maps.Keys(r.Channels))
@@ -234,8 +250,14 @@ func (r *Rules) checkRule(rule *Rule) (problems []Problem) {
 	return append(problems, checkBody(rule, channel.Type)...)
 }
 
+// ofNoJob returns the index of the first event that is neither about a job nor about a batch; -1 for
+// none.
+func (r *Rule) ofNoJob() int {
+	return slices.IndexFunc(r.On, func(on Event) bool { return on == WebhookOff || on == RedriveStopped })
+}
+
 func (r *Rules) checkTarget(rule *Rule, channel, to string) error {
-	aboutJobs := !slices.Contains(rule.On, WebhookOff)
+	noJob := rule.ofNoJob()
 	switch {
 	case channel == Webhook:
 		return CheckName("name of an endpoint", to)
@@ -248,8 +270,8 @@ func (r *Rules) checkTarget(rule *Rule, channel, to string) error {
 		if to == AttrPrefix || len(to) > AddressMax {
 			return fmt.Errorf("the recipient %.60q names no attribute: write one such as attr.owner_email", to)
 		}
-		if !aboutJobs {
-			return fmt.Errorf("the recipient %.60q is not possible with %s, which is not about a job: use an address or a name of \"people\"", to, WebhookOff)
+		if noJob >= 0 {
+			return fmt.Errorf("the recipient %.60q is not possible with %s, which is not about a job: use an address or a name of \"people\"", to, rule.On[noJob])
 		}
 		return nil
 	case strings.Contains(to, "@"):

@@ -65,6 +65,17 @@ func TestRules_RefusesMistakesWithPlaceAndCure(t *testing.T) {
 		`rules[2].to[0]: the recipient hold.notify is possible only in a rule with`:            func(r *notify.Rules) { r.Rules[2].To[0] = notify.HoldNotify },
 		`rules[2].to[0]: the recipient "attr." names no attribute`:                             func(r *notify.Rules) { r.Rules[2].To[0] = "attr." },
 		`rules[1].to[0]: the recipient "attr.owner_email" is not possible with webhook.off`:    func(r *notify.Rules) { r.Rules[1].On = []notify.Event{notify.WebhookOff} },
+		`rules[1].to[0]: the recipient "attr.owner_email" is not possible with redrive.sto`:    func(r *notify.Rules) { r.Rules[1].On = []notify.Event{notify.RedriveStopped} },
+		`rules[2].on[0]: redrive.stopped is not about a job or a batch, so nothing of it`: func(r *notify.Rules) {
+			r.Rules[2].On, r.Rules[2].Match = []notify.Event{notify.RedriveStopped}, notify.Match{Kind: "thumb"}
+		},
+		`rules[1].digest: "every" sends each message at once`: func(r *notify.Rules) {
+			r.Rules[1].Digest, r.Rules[1].Every = notify.DigestLimits{Above: 1}, true
+		},
+		`rules[1].digest: "above" is 21: it must be 1 to 20`:                                   func(r *notify.Rules) { r.Rules[1].Digest.Above = 21 },
+		`rules[1].digest: "wait" is 9s: it must be 10s to 24h0m0s`:                             func(r *notify.Rules) { r.Rules[1].Digest.Wait = 9 },
+		`rules[2].digest: "above" counts members of a batch: remove it, or`:                    func(r *notify.Rules) { r.Rules[2].Digest.Above = 3 },
+		`rules[0].digest: no event of the rule is a death`:                                     func(r *notify.Rules) { r.Rules[0].Digest.Wait = 60 },
 		`rules[2]: "event" and "data" are for channels of the type webhook`:                    func(r *notify.Rules) { r.Rules[2].Type = "x" },
 		`rules[3].on[0]: webhook.off goes to channels of the type mail only`:                   func(r *notify.Rules) { r.Rules[3].On = []notify.Event{notify.WebhookOff} },
 		`rules[3].team: "team" is for channels of the type mail`:                               func(r *notify.Rules) { r.Rules[3].Team = true },

@@ -13,11 +13,11 @@ import (
 
 // Limits of windows.
 const (
-	// WindowLength is how long a window is open. In this time a recipient gets one message, and at its
-	// end one digest of what has happened since.
+	// WindowLength is how long a window is open, unless its rule says otherwise. In this time a recipient
+	// gets one message, and at its end one digest of what has happened since.
 	WindowLength = 5 * time.Minute
-	// MembersMax is the maximum number of members of a batch that get a message each; more get a
-	// digest.
+	// MembersMax is the maximum number of members of a batch that get a message each, unless the rule says
+	// otherwise; more get a digest.
 	MembersMax = 5
 	// SinglesMax is the maximum number of mails about batches and their members that a recipient gets in
 	// WindowLength, apart from digests.
@@ -44,6 +44,8 @@ type Window struct {
 	Team    bool              `json:"team,omitempty"`
 	Type    string            `json:"event,omitempty"` // of the rule, for webhooks
 	Data    map[string]string `json:"data,omitempty"`
+	Above   int               `json:"above,omitempty"`  // of a batch: the messages before there is a digest; 0 means MembersMax
+	Wait    int               `json:"wait_s,omitempty"` // how long the window is open, in seconds; 0 means WindowLength
 	Opened  Time              `json:"opened"`
 	DueAt   Time              `json:"due_at,omitempty"` // when the window ends; 0 while nothing waits in that of a batch
 	N       int64             `json:"n"`                // number of what waits
@@ -72,6 +74,15 @@ type Item struct {
 	Batch   *BatchFacts `json:"batch,omitempty"` // only of an outcome
 }
 
+// Since sets what has happened to the job of a death since: the life in which it is now, 0 if it is removed. It reports
+// whether the item is still to be listed.
+func (i *Item) Since(life int32) bool {
+	if i.Job != nil && life > i.Job.Life {
+		i.Job.Retried = true
+	}
+	return i.Job == nil || life > 0
+}
+
 // Target returns what names the recipient in the scope of the window: the channel and the recipient.
 func (w *Window) Target() string { return w.Channel + "/" + w.To }
 
@@ -90,7 +101,8 @@ type Windows interface {
 	Window(scope int64, target string) (*Window, error)
 	// Of returns the windows of a batch, in the order of their targets.
 	Of(batch int64) ([]*Window, error)
-	// Items returns the stored items of a window, in their order.
+	// Items returns the stored items of a window, in their order. It leaves out jobs that are removed, and
+	// marks those that were retried; see Item.Since.
 	Items(w *Window) ([]Item, error)
 	// Keep writes a window that is new or changed, and its items; see Window.Fresh and Window.Cleared.
 	Keep(w *Window) error
@@ -124,7 +136,10 @@ func (w *Window) count(class, code string) {
 }
 
 // open begins the time of the window.
-func (w *Window) open(now job.Micros) { w.Opened, w.DueAt = Time(now), Time(now.Add(WindowLength)) }
+func (w *Window) open(now job.Micros) {
+	length := cmp.Or(time.Duration(w.Wait)*time.Second, WindowLength)
+	w.Opened, w.DueAt = Time(now), Time(now.Add(length))
+}
 
 // empty takes out what waits in the window.
 func (w *Window) empty() {
@@ -150,6 +165,9 @@ func (w *Window) digest(items []Item, now job.Micros) Notice {
 		n.Facts.Link = w.Batch.link()
 	}
 	// A digest has all fields: the data of a rule are facts of a single job or batch.
+	if len(items) == 0 { // all jobs are removed
+		return n.finish(fmt.Sprintf("%d/removed", w.Scope), int64(w.Since), "", nil)
+	}
 	first := items[0].Subject
 	return n.finish(fmt.Sprintf("%d/%d", w.Scope, first.Batch), cmp.Or(first.Death, first.Outcome), "", nil)
 }
@@ -201,8 +219,8 @@ func (w *Window) closeBatch(now job.Micros, windows Windows, ended bool) (made [
 		}
 	}
 	switch {
-	case len(items) == 0:
-	case w.Sum > MembersMax:
+	case w.N == 0:
+	case w.Sum > int64(cmp.Or(w.Above, MembersMax)):
 		made = append(made, w.digest(items, now))
 	default:
 		for i := range items {

@@ -177,9 +177,9 @@ func (s *Schedule) settings() *Settings {
 // WithSchedule returns the policy with a schedule for a kind. The kind "" means all kinds
 // that have no schedule. A nil schedule changes nothing.
 //
-// A schedule sets the number of retries, the waits, and what is counted. It has the same
-// precedence as the settings of a kind, so it replaces the policy's settings for classes
-// and its default settings. The schedule of a single kind also replaces the policy's
+// A schedule sets the waits and the number of retries; the failures of all classes count towards
+// it (Count: Total). It has the same precedence as the settings of a kind, so it replaces the
+// policy's settings for classes and its default settings. The schedule of a single kind also replaces the policy's
 // settings for this kind; the schedule for all kinds does not.
 //
 // These settings take precedence over a schedule: those of a class within the kind, of

@@ -80,7 +80,7 @@ func New(t testing.TB, config *redrive.Config) *Engine {
 	c.TempDir = cmp.Or(c.TempDir, t.TempDir())
 	if c.Retention == (redrive.Retention{}) {
 		c.Retention = redrive.Retention{
-			Completed: redrive.Forever, Failures: redrive.Forever, Dead: redrive.Forever, Events: redrive.Forever,
+			Completed: redrive.Forever, Failures: redrive.Forever, Dead: redrive.Forever, Events: redrive.Forever, Batches: redrive.Forever,
 		}
 	}
 	if c.Logger == nil {

@@ -31,6 +31,7 @@ wanted() {
 		chromium|chromium|the pages in a browser
 		smtpd|opensmtpd|the delivery of a mail by a server of Debian
 		ruby|ruby|what Ruby prints when it fails
+		rustc|rustc|what Rust prints when it fails
 		php|php-cli|what PHP prints when it fails
 		node|nodejs|what Node.js prints when it fails
 		pydantic|python3-pydantic|the model of a FastAPI client

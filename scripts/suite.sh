@@ -19,9 +19,19 @@ failed() { echo "FAILED: $1, see above" >>"$logs/failed"; }
 modules() {
 	for module; do
 		echo "== tests of the $module module"
-		(cd "$module" && go vet ./... && "$testreport" go test -json -timeout 10m ./...) || failed "the $module module"
+		(cd "$module" && go vet ./... && "$testreport" go test -json -vet=off -timeout 10m ./...) || failed "the $module module"
 	done
 }
+
+# Every package is vetted with all analyzers before its tests, so go test need not vet it again.
+set -- -vet=off "$@"
+# Most tests of servers and processes wait, so more of them run at a time than there are processors.
+wide="-parallel 3"
+# The race detector needs a C compiler.
+race=""
+if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2>&1; then
+	race=-race
+fi
 
 # What waits most of its time for other processes runs side by side: the other versions of
 # PostgreSQL, the modules that start brokers and peers, and the other modules.
@@ -49,24 +59,26 @@ modules bench/riverpg bench/powercut examples/ocr tests/browser tests/judgement 
 # These packages run without the race detector, which makes them several times as slow:
 # the comparisons of stores with each other and with broken stores, the command's scripts,
 # which start hundreds of processes, and packages that start no goroutine. The suite of
-# stores and what the command calls run with it below.
-plain="./store/storetest ./classify ./failure ./internal/decide ./policy/preset ./tests/golden"
+# stores and what the command calls run with it below. The stores are compared beside the others,
+# because this waits for PostgreSQL.
+plain="./classify ./failure ./internal/decide ./policy/preset ./tests/golden"
+{
+	echo "== comparison of the stores"
+	"$testreport" go test -json -timeout 20m "$@" ./store/storetest || failed "the comparison of the stores"
+} >"$logs/stores" 2>&1 &
 echo "== tests without the race detector"
-"$testreport" go test -json -timeout 20m "$@" $plain ./cli || failed "the tests without the race detector"
+"$testreport" go test -json -timeout 20m "$@" $plain || failed "the tests without the race detector"
+scripts='TestScripts|TestF11' # of ./cli; its other tests run once, with the race detector if there is one
+"$testreport" go test -json -timeout 20m ${race:+-run "$scripts"} "$@" ./cli || failed "the tests of the command"
 
-# The race detector needs a C compiler. SQLite itself, which was translated from C to
-# Go, is excluded, because it is three times slower with it. Its driver is included.
-race=""
-if [ "$(go env CGO_ENABLED)" = 1 ] && command -v "$(go env CC)" >/dev/null 2>&1; then
-	race=-race
+if [ -n "$race" ]; then
+	# SQLite itself, which was translated from C to Go, is excluded, because it is three times slower
+	# with it. Its driver is included.
 	off='-race=false -d=checkptr=0'
 	set -- -race "-gcflags=modernc.org/sqlite/lib=$off" "-gcflags=modernc.org/libc=$off" \
 		"-gcflags=modernc.org/libc/...=$off" "$@"
-fi
-
-if [ -n "$race" ]; then
 	echo "== tests of the command -race"
-	"$testreport" go test -json -timeout 20m "$@" -skip 'TestScripts|TestF11' ./cli || failed "the tests of the command with the race detector"
+	"$testreport" go test -json -timeout 20m "$@" -skip "$scripts" ./cli || failed "the tests of the command with the race detector"
 fi
 
 wait
@@ -82,8 +94,8 @@ fi
 echo "== tests of the module $race"
 # The longest begin first, so that no processor is idle at the end.
 long="./store/postgres ./store/sqlite ./server"
-raced="$(go list $long) $(go list ./... | grep -vxF "$(go list $plain $long ./cli ./tests/torture)")"
+raced="$(go list $long) $(go list ./... | grep -vxF "$(go list $plain $long ./cli ./store/storetest ./tests/torture)")"
 # The torture tests run alone, because their checker looks at times.
 "$testreport" go test -json -timeout 20m "$@" ./tests/torture || status=1
-"$testreport" -note "$note" go test -json -timeout 20m "$@" $raced || status=1
+"$testreport" -note "$note" go test -json -timeout 20m $wide "$@" $raced || status=1
 exit "$status"

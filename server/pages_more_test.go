@@ -171,6 +171,12 @@ func TestU4_OneBoxFindsEverything(t *testing.T) {
 	r := s.reader("view")
 	r.shows("/ui/find?q=acme", "“acme” was found in 3 places", "<h2>Key</h2>", "<h2>Correlation</h2>", "<h2>Owner</h2>")
 	r.shows("/ui/find?q=tier%3Dfree", "<h2>Attribute tier</h2>", "was found in 1 place<")
+	spring, err := s.client.NewBatch(t.Context(), redrive.By{Actor: "mira"}, redrive.BatchSpec{Key: "c-7", Name: "Spring sale"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.shows("/ui/find?q=c-7", "<h2>Batch</h2>", fmt.Sprintf(`href="/ui/batches/%d"`, spring.ID()))
+	r.shows("/ui/find?q=sprin", "<h2>Batches</h2>", `href="/ui/batches?name=sprin"`)
 	r.shows("/ui/find?q=nowhere", "Nothing is called “nowhere”")
 	r.shows("/ui/find?q=1", `<span class="m">1</span>`) // the job itself
 	r.shows("/ui/find?q=kind:k+owner:acme", "1 job<")

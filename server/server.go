@@ -63,7 +63,7 @@ type Options struct {
 	ViewersSeePayloads bool
 	// HideEmails removes e-mail addresses from exports, as secrets are removed.
 	HideEmails bool
-	// Member is what people call a member of a batch, such as Token, in the answer to a retry of one that is
+	// Member is the word for a member of a batch, such as Token, in the answer to a retry of a member that is
 	// not dead. Default Member.
 	Member string
 	// Heartbeat is the time after which a stream of events without events sends a frame, so that

@@ -129,7 +129,7 @@ func (s *site) send(ctx context.Context, method, path string, body io.Reader, he
 	if err != nil {
 		s.Fatal(err)
 	}
-	if method == http.MethodPost || method == http.MethodPatch {
+	if method == http.MethodPost || method == http.MethodPut || method == http.MethodPatch {
 		r.Header.Set("Content-Type", "application/json")
 	}
 	for _, h := range headers {

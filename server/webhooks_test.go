@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -94,4 +95,43 @@ func TestN3_ReceiversOnTheirPage(t *testing.T) {
 		t.Errorf("turned off by an operator: got %d, want 403", status)
 	}
 	s.reader("view").shows("/ui/webhooks", `aria-disabled="true"`, "it needs the role administer")
+}
+
+// part of: N2
+//
+// The rules of notifications are read and put in force over HTTP. Mistakes are named with their place, and nothing
+// is changed.
+func TestN2_RulesOverHTTP(t *testing.T) {
+	t.Parallel()
+	s := newSite(t, nil)
+	var in struct {
+		Number int64
+		Hash   string
+		Rules  json.RawMessage
+	}
+	s.ok("GET", "/api/notify", "", &in)
+	if in.Number != 0 || in.Hash != "" {
+		t.Errorf("got %+v, want no rules", in)
+	}
+	const hook = `{"channels":{"hook":{"type":"webhook"}},"rules":[{"on":["job.dead"],"channel":"hook","to":["shop"],"digest":{"wait_s":60}}]}`
+	s.ok("PUT", "/api/notify", `{"rules":`+hook+`,"note":"first"}`, &in)
+	s.ok("PUT", "/api/notify", `{"rules":`+hook+`}`, &in) // without effect
+	if in.Number != 1 || string(in.Rules) != hook {
+		t.Errorf("got the rules %d: %s, want 1: %s", in.Number, in.Rules, hook)
+	}
+	mail := strings.NewReplacer(`"webhook"`, `"mail"`, "shop", "ops@example.com").Replace(hook)
+	for body, want := range map[string]string{
+		`{}`:                     "rules: is missing; null takes all rules back",
+		`{"rules":{"rulez":[]}}`: `unknown field "rulez"`,
+		`{"rules":` + mail + `}`: "rules/channels/hook: this mail channel is not in force yet: publish it once where its mail server is configured",
+		strings.Replace(`{"rules":`+hook+`}`, "job.dead", "job.daed", 1): `rules/rules/0/on/0: the event "job.daed" is not known, did you mean "job.dead"?`,
+	} {
+		if p := s.refused("invalid-field", "PUT", "/api/notify", body); !strings.Contains(p.Message, want) {
+			t.Errorf("%s: got %q, want %q", body, p.Message, want)
+		}
+	}
+	s.ok("PUT", "/api/notify", `{"rules":null}`, &in)
+	if in.Number != 2 || in.Hash != "" {
+		t.Errorf("got %+v, want no rules, as number 2", in)
+	}
 }

@@ -172,6 +172,16 @@ func (b *Batch) Due(now job.Micros) bool {
 	return b.State.Ended() && b.Task == NoTask && b.ExpiresAt != 0 && b.ExpiresAt <= now
 }
 
+// Over reports whether retention removes the batch, if no member is left: it ended at the given time at
+// the latest, it has no drafts, and nothing is done to it.
+func (b *Batch) Over(until job.Micros) bool {
+	at := b.EndedAt
+	if b.State == job.BatchExpired {
+		at = max(at, b.ExpiresAt)
+	}
+	return (b.State.Ended() || b.State == job.BatchExpired) && at <= until && b.Task == NoTask && b.Drafts+b.AsideDrafts == 0
+}
+
 // Check returns a *BatchRefused unless the state of the batch allows the event at the given time.
 func (b *Batch) Check(e job.BatchEvent, now job.Micros) error {
 	state := b.State

@@ -232,6 +232,10 @@ type Action struct {
 	Do     Act
 	IDs    []job.ID // ids of jobs; at most job.IDsMax
 	Filter *DeadFilter
+	// Lives are the lives in which the jobs IDs were seen, in the same order; nil means any life. A job
+	// that is in another life is refused with an ErrMoved, so a retry of many jobs never retries a
+	// death that came later.
+	Lives []int32
 
 	// These fields are used only in an action by filter. Through is the number of the last
 	// death of the frozen set; Act requires it, and Preview returns it. After is the field
@@ -285,6 +289,8 @@ func (a *Action) Validate(preview bool) error {
 		return fmt.Errorf("%s: either ids or a filter is required: %w", a.Do, ErrInvalid)
 	case len(a.IDs) > job.IDsMax:
 		return fmt.Errorf("%s: %d ids in one call: at most %d ids are allowed: %w", a.Do, len(a.IDs), job.IDsMax, ErrTooLarge)
+	case a.Lives != nil && len(a.Lives) != len(a.IDs):
+		return fmt.Errorf("%s: %d lives for %d ids: give one life for each id: %w", a.Do, len(a.Lives), len(a.IDs), ErrInvalid)
 	case len(a.Note) > job.MessageMax:
 		return fmt.Errorf("%s: note of %d bytes: at most %d bytes are allowed: %w", a.Do, len(a.Note), job.MessageMax, ErrTooLarge)
 	case a.Through < 0 || a.After < 0 || a.Limit < 0 || a.Limit > most:

@@ -60,6 +60,8 @@ type Findings struct {
 	Deaths []job.Micros `json:"-"`
 	// Classes counts the pending dead letters by the class of their group.
 	Classes []PendingClass `json:"pending_by_class"`
+	// Notices says what keeps notices from their recipients.
+	Notices NoticeFindings `json:"notices"`
 	// OldestEnded is the time when the oldest completed or cancelled job ended. OldestEvent is
 	// the time of the oldest event. Both count only rows that retention may remove; 0 when
 	// there is no such row.
@@ -75,6 +77,13 @@ type Findings struct {
 	// Problems are sentences that say what is wrong and what a person should do. A healthy
 	// database has no problems.
 	Problems []string `json:"problems"`
+}
+
+// NoticeFindings are the notices that nobody gets.
+type NoticeFindings struct {
+	Dead    int64    `json:"dead"`              // number of notices that are pending dead letters
+	Off     []string `json:"off,omitempty"`     // endpoints that the rules name and that are off
+	Missing []string `json:"missing,omitempty"` // endpoints that the rules name and that do not exist
 }
 
 // Maximum numbers of entries in Findings.

@@ -152,7 +152,7 @@ func (e *Endpoint) Networks() (list []netip.Prefix, err error) {
 
 // ShownURL returns the URL without what may be a secret in it.
 func (e *Endpoint) ShownURL() string {
-	return failure.Sanitize(e.URL, &failure.SanitizeOptions{Paths: true, Addresses: true, Max: guard.URLMax})
+	return failure.Sanitize(e.URL, &failure.SanitizeOptions{KeepPaths: true, KeepAddresses: true, Max: guard.URLMax})
 }
 
 // Clone returns a copy that shares no memory.

@@ -72,3 +72,8 @@ func (e *KeyConflict) Error() string {
 
 // Is reports that a KeyConflict matches ErrConflict.
 func (e *KeyConflict) Is(target error) bool { return target == ErrConflict }
+
+// NoProcessed returns the ErrNotFound of Reader.Processed.
+func NoProcessed(owner, kind, key string) error {
+	return fmt.Errorf("key %.80q of the owner %.80q and the kind %.80q: no completed job holds the key: %w", key, owner, kind, ErrNotFound)
+}

@@ -68,6 +68,10 @@ type Retention struct {
 	// ones.
 	DropPending bool
 	Events      time.Duration
+	// Batches is for batches that have ended, with their outcomes and the keys of their members. The
+	// time is measured from the last end, or from the time at which the batch has expired. A batch
+	// stays as long as one of its members does.
+	Batches time.Duration
 }
 
 // Validate returns an ErrInvalid that names the field.
@@ -75,7 +79,7 @@ func (r *Retention) Validate() error {
 	for _, d := range [...]struct {
 		name  string
 		value time.Duration
-	}{{"completed", r.Completed}, {"failures", r.Failures}, {"dead", r.Dead}, {"events", r.Events}} {
+	}{{"completed", r.Completed}, {"failures", r.Failures}, {"dead", r.Dead}, {"events", r.Events}, {"batches", r.Batches}} {
 		if d.value < 0 {
 			return fmt.Errorf("retention: the time for %s is %s: it must not be negative: %w", d.name, d.value, ErrInvalid)
 		}
@@ -92,6 +96,7 @@ type Swept struct {
 	Pending   int64 `json:"pending"` // removed dead letters that were pending
 	Events    int64 `json:"events"`  // removed rows of events; a commit has one row
 	Keys      int64 `json:"keys"`
+	Batches   int64 `json:"batches"`
 	Reopened  int64 `json:"reopened"`
 	// More says that another sweep would now find more rows to remove.
 	More bool `json:"-"`
@@ -99,7 +104,7 @@ type Swept struct {
 
 // Removed reports whether anything was removed.
 func (s *Swept) Removed() bool {
-	return s.Completed+s.Failures+s.Dead+s.Events+s.Keys > 0
+	return s.Completed+s.Failures+s.Dead+s.Events+s.Keys+s.Batches > 0
 }
 
 // CronSlot is the last fired slot of a cron entry.

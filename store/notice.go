@@ -101,6 +101,12 @@ func OutcomeHeard(state job.BatchState) notify.Event {
 	return ""
 }
 
+// StoppedNotices returns the notices that a redrive was stopped by itself.
+func StoppedNotices(rules *notify.Set, r *Redrive) []notify.Notice {
+	return rules.Stopped(r.ID, notify.RedriveFacts{By: r.By, Reason: r.Reason, Why: r.Why, Total: r.Total, Released: r.Released, Completed: r.Completed,
+		Dead: r.Dead, Cancelled: r.Cancelled}, r.EndedAt)
+}
+
 // DeadNow are the facts of a death that are the same in every store.
 func DeadNow(f *job.Failure, d notify.Death) notify.Death {
 	if f != nil {

@@ -76,6 +76,14 @@ func (s *Seen) Check(id job.ID, now Present) error {
 	return nil
 }
 
+// CheckLife returns an ErrMoved unless the job IDs[i] is in the life in which it was seen.
+func (a *Action) CheckLife(i int, now int32) error {
+	if a.Lives == nil || a.Lives[i] == now {
+		return nil
+	}
+	return (&Seen{Life: &a.Lives[i]}).Check(a.IDs[i], Present{Life: now})
+}
+
 // CheckPayload returns an ErrMoved when a new payload was made from another payload than the
 // present one. A payload that already is the new one was written by an earlier try of the call.
 func (b *By) CheckPayload(id job.ID, present, next []byte) error {

@@ -196,6 +196,10 @@ type Reader interface {
 	// that it begins with job.AliveKey and its job has ended. Retention may have removed the
 	// job while its key is kept; then Get does not find the job.
 	Lookup(ctx context.Context, owner, kind, key string) (job.ID, error)
+	// Processed returns the completed job that holds an idempotency key, with the summary of its result, also when
+	// retention has removed the job. It returns ErrNotFound when no job holds the key, or one that has not
+	// completed. Keys without a kind, as those of batch members, and keys that begin with job.AliveKey are not found.
+	Processed(ctx context.Context, owner, kind, key string) (job.Processed, error)
 	// DeadLetter returns the dead letter of a job. It returns ErrNotFound when the job has
 	// none.
 	DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error)
@@ -358,4 +362,5 @@ type Key struct {
 	Owner, Kind, Key string
 	Job              job.ID
 	Until            job.Micros // when the store forgets the key; 0 means never
+	Result           string     // the first job.SummaryKept bytes of the result of a completed job that was removed
 }

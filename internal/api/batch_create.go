@@ -90,7 +90,7 @@ func (a *API) batchSpec(c *Call, in *BatchIn, key string) (redrive.BatchSpec, er
 	}
 	if c.Caller.Owner != "" {
 		if in.Owner != "" && in.Owner != c.Caller.Owner {
-			return spec, Forbidden.Mistaken(Mistake{Pointer: "/owner", Detail: "the caller may only create batches of its own owner; leave the field out"})
+			return spec, Forbidden.Mistaken(Mistake{Pointer: "/owner", Detail: "this caller may create batches only for the owner for whom it acts; leave the field out"})
 		}
 		spec.Owner = c.Caller.Owner
 	}

@@ -85,7 +85,7 @@ func (r *specReader) member(in *JobIn, o *redrive.Options, at string) {
 	}
 	for _, f := range [...]struct{ name, value string }{{"unique", in.Unique}, {"key_until", in.KeyUntil}} {
 		if f.value != "" {
-			r.add(InvalidField, Mistake{Pointer: at + "/" + f.name, Detail: "the key of a member is kept as long as its batch; leave it out"})
+			r.add(InvalidField, Mistake{Pointer: at + "/" + f.name, Detail: "a member keeps its key as long as the batch exists; leave the field out"})
 		}
 	}
 	if b.keys && o.Key == "" {

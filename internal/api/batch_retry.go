@@ -138,12 +138,13 @@ func (a *API) RetryDead(c *Call, h *redrive.BatchHandle, note string) (out Retri
 		if err != nil {
 			return out, err
 		}
-		ids, err := a.retryable(c, page.Members, refuse)
+		act, err := a.retryable(c, page.Members, refuse)
 		if err != nil {
 			return out, err
 		}
-		if len(ids) > 0 {
-			did, err := a.client.Act(c.Context(), c.By(note), redrive.Action{Do: redrive.ActRetry, IDs: ids, Note: note}, nil)
+		if len(act.IDs) > 0 {
+			act.Note = note
+			did, err := a.client.Act(c.Context(), c.By(note), act, nil)
 			if err != nil {
 				return out, err
 			}
@@ -167,8 +168,10 @@ func (a *API) RetryDead(c *Call, h *redrive.BatchHandle, note string) (out Retri
 	}
 }
 
-// retryable returns the ids of dead members that count and that the caller may retry.
-func (a *API) retryable(c *Call, members []redrive.BatchMember, refuse func(error)) (ids []job.ID, err error) {
+// retryable returns the retry of the dead members that count and that the caller may retry, in the
+// lives in which they were read.
+func (a *API) retryable(c *Call, members []redrive.BatchMember, refuse func(error)) (act redrive.Action, err error) {
+	act.Do = redrive.ActRetry
 	for i := range members {
 		m := &members[i]
 		if m.Aside {
@@ -181,10 +184,10 @@ func (a *API) retryable(c *Call, members []redrive.BatchMember, refuse func(erro
 				continue
 			}
 			if err != nil {
-				return nil, err
+				return act, err
 			}
 		}
-		ids = append(ids, m.ID)
+		act.IDs, act.Lives = append(act.IDs, m.ID), append(act.Lives, m.Life)
 	}
-	return ids, nil
+	return act, nil
 }

@@ -127,7 +127,7 @@ func (a *API) Batches(c *Call) (page redrive.BatchPage, next string, err error) 
 	}
 	if c.Caller.Owner != "" {
 		if f.Owner != "" && f.Owner != c.Caller.Owner {
-			q.add("owner", "the caller sees the batches of its own owner only; leave the parameter out", nil)
+			q.add("owner", "this caller may see only batches of the owner for whom it acts; leave the parameter out", nil)
 		}
 		f.Owner = c.Caller.Owner
 	}

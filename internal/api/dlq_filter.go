@@ -88,7 +88,7 @@ func (q *queryReader) deadFilter(c *Call) redrive.DeadFilter {
 		return f
 	}
 	if f.Owner != "" && f.Owner != owner {
-		q.add("owner", "the caller sees the dead letters of its own owner only; leave the parameter out", nil)
+		q.add("owner", "this caller may see only dead letters of the owner for whom it acts; leave the parameter out", nil)
 	}
 	f.Owner = owner
 	for _, inside := range [...]string{"text", "group", "queue", "redrive"} { // an owner does not see them, and must not guess them either

@@ -64,7 +64,7 @@ func (a *API) groupFor(c *Call, v any, in *GroupActIn, optional bool) (redrive.G
 		return g, by, err
 	}
 	if !c.matches(groupVersion(&g)) {
-		return g, by, PreconditionFailed.New("group %s is not in the version of If-Match any more: it is %s", g.Fingerprint, g.State())
+		return g, by, PreconditionFailed.New("group %s has changed since the version in If-Match: it is now %s", g.Fingerprint, g.State())
 	}
 	if e := in.Expect; e != nil && e.State != nil {
 		if *e.State != g.State() {

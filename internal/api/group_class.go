@@ -26,7 +26,7 @@ func (a *API) reclassifyGroup(c *Call) error {
 	note, err := a.client.Reclassify(c.Context(), by, g.Fingerprint, failure.Class(in.Class))
 	switch {
 	case errors.Is(err, redrive.ErrInvalid):
-		return InvalidField.Mistaken(Mistake{Pointer: "/class", Detail: fmt.Sprintf("%.80q: neither a built-in class nor one of the policy in force, or the failures have neither words nor a code", in.Class)})
+		return InvalidField.Mistaken(Mistake{Pointer: "/class", Detail: fmt.Sprintf("%.80q cannot be set: it is neither a built-in class nor one of the policy in force, or the failures of this group have neither words nor a code", in.Class)})
 	case err != nil:
 		return err
 	}

@@ -122,7 +122,7 @@ func (a *API) expected(c *Call, j *job.Job, e *Expect) (*redrive.Seen, error) {
 			return nil, err
 		}
 		if !hasTag(match, tagOf(d)) {
-			return nil, moved(PreconditionFailed, j, "the job is not in the version of If-Match any more: it is %s, in life %d", j.State, j.Life)
+			return nil, moved(PreconditionFailed, j, "the job has changed since the version in If-Match: it is now %s, in life %d", j.State, j.Life)
 		}
 		seen = redrive.Seen{State: &j.State, Life: &j.Life, Token: &j.Token, Death: new(int64(0)), Payload: j.Payload}
 		if d.Letter != nil {

@@ -192,7 +192,7 @@ func (r *specReader) access(in *JobIn, o *redrive.Options, at string) {
 	c := &r.call.Caller
 	if c.Owner != "" {
 		if in.Owner != "" && in.Owner != c.Owner {
-			r.add(Forbidden, Mistake{Pointer: at + "/owner", Detail: "the caller may only submit jobs of its own owner; leave the field out"})
+			r.add(Forbidden, Mistake{Pointer: at + "/owner", Detail: "this caller may submit jobs only for the owner for whom it acts; leave the field out"})
 		}
 		o.Owner = c.Owner
 		if in.Batch != 0 && r.batch == nil {

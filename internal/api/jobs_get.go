@@ -64,7 +64,7 @@ func (a *API) getJob(c *Call) error {
 // cleaning returns the options for removing secrets from payloads, attributes and results. Only the
 // routes of payloads show a payload as it was sent.
 func (a *API) cleaning() *failure.SanitizeOptions {
-	return &failure.SanitizeOptions{Emails: a.o.HideEmails, Paths: true, Addresses: true}
+	return &failure.SanitizeOptions{Emails: a.o.HideEmails, KeepPaths: true, KeepAddresses: true}
 }
 
 // pathJob returns the job whose id is in the path of the request, as visible does.

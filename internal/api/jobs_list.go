@@ -170,7 +170,7 @@ func (a *API) jobFilter(c *Call) (redrive.JobFilter, error) {
 	f := a.filterOf(q)
 	if c.Caller.Owner != "" {
 		if f.Owner != "" && f.Owner != c.Caller.Owner {
-			q.add("owner", "the caller sees the jobs of its own owner only; leave the parameter out", nil)
+			q.add("owner", "this caller may see only jobs of the owner for whom it acts; leave the parameter out", nil)
 		}
 		f.Owner = c.Caller.Owner
 	}

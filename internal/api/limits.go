@@ -37,18 +37,18 @@ const (
 	CallerStreamsMax  = 20               // streams of events of one caller
 	EventsScanMax     = 5_000            // events that a page looks at
 	FramesSize        = 8 << 10          // bytes of events that a stream writes at once, roughly
-	FrameTime         = 10 * time.Second // in which a client must read an event
-	HeartbeatDefault  = 15 * time.Second // between the frames of a stream without events
-	CheckRightsEvery  = 2 * time.Second  // between two checks of the rights of a listener
+	FrameTime         = 10 * time.Second // time in which a client must read an event
+	HeartbeatDefault  = 15 * time.Second // time between the frames of a stream without events
+	CheckRightsEvery  = 2 * time.Second  // time between two checks of the rights of a listener
 	MessagesMax       = 100              // texts of failures that are read for events, per second
 	KeyUntilDefault   = 24 * time.Hour
-	BodyTime          = 30 * time.Second // in which the body of a request must arrive
-	WriteTime         = 60 * time.Second // in which a client must read an answer that is not a stream
+	BodyTime          = 30 * time.Second // time in which the body of a request must arrive
+	WriteTime         = 60 * time.Second // time in which a client must read an answer that is not a stream
 	IdleTime          = 120 * time.Second
 	HeaderTime        = 5 * time.Second
-	ActTime           = 20 * time.Second // after which an action on many jobs stops and answers with its progress
-	ReadEvery         = time.Second      // for which the answers of counters are cached
-	OutcomeUnknownFor = 15 * time.Second // for which the server looks up the jobs of an enqueue whose answer was lost
+	ActTime           = 20 * time.Second // time after which an action on many jobs stops and answers with its progress
+	ReadEvery         = time.Second      // time for which the answers of counters are cached
+	OutcomeUnknownFor = 15 * time.Second // time for which the server looks up the jobs of an enqueue whose answer was lost
 )
 
 // Limit is a row of the table of limits.

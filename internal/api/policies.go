@@ -114,7 +114,7 @@ func (a *API) checkPolicy(c *Call) error {
 			out.Problems = append(out.Problems, wire.Problem{File: "body", Line: 1, Col: 1, Message: fmt.Sprint(problem)})
 		}
 		if len(problems) == 0 {
-			out.Policy, out.Hash = p.Name(), p.Hash()
+			out.Policy, out.Hash, out.Notes = p.Name(), p.Hash(), spec.Notes()
 		}
 	}
 	return c.JSON(http.StatusOK, out)

@@ -52,7 +52,18 @@ func webhookRoutes() []Route {
 	one := []Answer{{Status: 200, Doc: "The receiver.", Body: wire.Webhook{}}}
 	body := []*Kind{InvalidJSON, UnknownField, TooLarge, UnsupportedMediaType}
 	changes := append([]*Kind{NotFound, StateMoved}, body...)
+	rules := []Answer{{Status: 200, Doc: "The rules in force. Without rules, the hash is empty.", Body: wire.NotifyRules{}}}
 	return []Route{
+		{
+			Method: "GET", Path: "/api/notify", Name: "getNotify", Group: "Webhooks", Doc: "Shows the rules of notifications that are in force.",
+			Roles: access.View, Out: rules, Handle: (*API).getNotify,
+		},
+		{
+			Method: "PUT", Path: "/api/notify", Name: "putNotify", Group: "Webhooks",
+			Doc: "Puts rules of notifications in force, for all processes of the database. The same rules are published again without effect. " +
+				"A mail channel must be in force already: a process that has its mail server publishes it first.",
+			Roles: access.Administer, In: NotifyIn{}, Out: rules, Problem: body, Handle: (*API).putNotify,
+		},
 		{
 			Method: "GET", Path: "/api/webhooks", Name: "listWebhooks", Group: "Webhooks", Doc: "Lists the receivers of webhooks, without their secrets.",
 			Roles: access.View, Out: []Answer{{Status: 200, Doc: "The receivers.", Body: WebhookList{}}}, Handle: (*API).listWebhooks,

@@ -122,6 +122,7 @@ func TestEveryKeyIsRead(t *testing.T) {
 		KindNames: []string{"thumbnail", "a.plain_kind-2"},
 		Retention: config.Retention{
 			Completed: 12 * time.Hour, Failures: 36 * time.Hour, Dead: config.Forever, DropPending: true, Events: 365 * 24 * time.Hour,
+			Batches: 90 * 24 * time.Hour,
 		},
 		Cron: map[string]config.Cron{
 			"nightly": {
@@ -178,7 +179,7 @@ func TestDefault(t *testing.T) {
 		QueueNames:     []string{"default"},
 		Kinds:          map[string]config.Kind{},
 		Retention: config.Retention{
-			Completed: 24 * time.Hour, Failures: 7 * 24 * time.Hour, Dead: 30 * 24 * time.Hour, Events: 7 * 24 * time.Hour,
+			Completed: 24 * time.Hour, Failures: 7 * 24 * time.Hour, Dead: 30 * 24 * time.Hour, Events: 7 * 24 * time.Hour, Batches: 30 * 24 * time.Hour,
 		},
 		Server: config.Server{Listen: "127.0.0.1:8080", SocketMode: 0o660, Auth: "auto", Proxy: access.Proxy{User: "X-Forwarded-User", Groups: "X-Forwarded-Groups"}},
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"slices"
+	"time"
 
 	"github.com/redrive/redrive/internal/yamlfile"
 	"github.com/redrive/redrive/notify"
@@ -141,6 +142,7 @@ func (r *reader) rule(into *notify.Rule) func(value) {
 			{"match", func(v value) { r.match(v, &into.Match) }},
 			{"team", r.Boolean(&into.Team)},
 			{"every", r.Boolean(&into.Every)},
+			{"digest", func(v value) { r.digest(v, &into.Digest) }},
 			{"event", r.NonEmpty(&into.Type)},
 			{"data", func(v value) { r.data(v, into) }},
 		})
@@ -173,6 +175,15 @@ func (r *reader) match(v value, m *notify.Match) {
 		{"kind", r.NonEmpty(&m.Kind)}, {"queue", r.NonEmpty(&m.Queue)}, {"owner", r.NonEmpty(&m.Owner)},
 		{"class", r.NonEmpty(&m.Class)}, {"reason", r.NonEmpty(&m.Reason)}, {"code", r.NonEmpty(&m.Code)},
 	})
+}
+
+func (r *reader) digest(v value, d *notify.DigestLimits) {
+	var wait time.Duration
+	r.Fields(v, "a mapping such as {above: 5, wait: 5m}", []field{
+		{"above", r.Integer(&d.Above, 1, notify.ItemsMax, "")},
+		{"wait", r.Duration(&wait, notify.DigestWaitMin, notify.DigestWaitMax)},
+	})
+	d.Wait = int(wait / time.Second)
 }
 
 func (r *reader) data(v value, into *notify.Rule) {

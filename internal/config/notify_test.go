@@ -20,7 +20,7 @@ notify:
     hook: {type: webhook}
   rules:
     - {on: [batch.ready, batch.partial, batch.failed], channel: mail, to: attr.owner_email}
-    - {on: member.dead, channel: mail, to: attr.owner_email}
+    - {on: member.dead, channel: mail, to: attr.owner_email, digest: {above: 3, wait: 1m}}
     - {on: group.first, channel: mail, to: administrator, team: true}
     - {on: batch.end, channel: hook, to: shop, event: campaign_ready, data: {campaign_id: batch.key, state: batch.state}}
 `
@@ -39,7 +39,7 @@ func TestNotify_TenLinesAreRules(t *testing.T) {
 			Channels: map[string]notify.Channel{"mail": {Type: notify.Mail}, "hook": {Type: notify.Webhook}},
 			Rules: []notify.Rule{
 				{On: []notify.Event{notify.BatchReady, notify.BatchPartial, notify.BatchFailed}, Channel: "mail", To: owner},
-				{On: []notify.Event{notify.MemberDead}, Channel: "mail", To: owner},
+				{On: []notify.Event{notify.MemberDead}, Channel: "mail", To: owner, Digest: notify.DigestLimits{Above: 3, Wait: 60}},
 				{On: []notify.Event{notify.GroupFirst}, Channel: "mail", To: []string{"administrator"}, Team: true},
 				{On: []notify.Event{notify.BatchEnd}, Channel: "hook", To: []string{"shop"}, Type: "campaign_ready",
 					Data: map[string]string{"campaign_id": "batch.key", "state": "batch.state"}},
@@ -77,6 +77,10 @@ func TestNotify_MistakesAreAtTheirPlace(t *testing.T) {
 		{"state: batch.state", "state: «batch.stat", `notify.rules[3].data.state: the fact "batch.stat" is not known, did you mean "batch.state"?`},
 		{"on: member.dead", "preset: «watermrk", `notify.rules[1].preset must be one of watermark, campaign_ready, found "watermrk", did you mean`},
 		{"on: member.dead", "preset: watermark, on: «member.dead", `notify.rules[1] has the preset watermark, which says what "on" is; remove one of both`},
+		{"above: 3", "above: «0", "notify.rules[1].digest.above must be a whole number from 1 to 20, found 0"},
+		{"wait: 1m", "wait: «1s", `notify.rules[1].digest.wait must be a duration from 10s to 24h, found "1s"`},
+		{"on: member.dead", "on: batch.end", `notify.rules[1].digest: "above" counts members of a batch`},
+		{"on: group.first", "on: redrive.stoped", `the event "redrive.stoped" is not known, did you mean "redrive.stopped"?`},
 		{"team: true", "«taem: true", `unknown key "taem", did you mean "team"?`},
 	} {
 		text := strings.Replace(notifyFile, tt.old, tt.new, 1)

@@ -21,6 +21,8 @@ type Retention struct {
 	DropPending bool
 	// Events applies to events. Default 7d.
 	Events time.Duration
+	// Batches applies to batches that have ended. Default 30d.
+	Batches time.Duration
 }
 
 // Forever is a duration without end; the file writes it as "forever".
@@ -31,6 +33,7 @@ const forever = "forever"
 func defaultRetention() Retention {
 	return Retention{
 		Completed: yamlfile.Day, Failures: 7 * yamlfile.Day, Dead: 30 * yamlfile.Day, Events: 7 * yamlfile.Day,
+		Batches: 30 * yamlfile.Day,
 	}
 }
 
@@ -41,6 +44,7 @@ func (r *reader) retention(v value, into *Retention) {
 		{"dead", r.span(&into.Dead)},
 		{"drop_pending", r.Boolean(&into.DropPending)},
 		{"events", r.span(&into.Events)},
+		{"batches", r.span(&into.Batches)},
 	})
 }
 

@@ -96,7 +96,7 @@ func written(c *config.Config) object {
 	}
 	all["retention"] = object{
 		"completed": spelt(c.Retention.Completed), "failures": spelt(c.Retention.Failures), "dead": spelt(c.Retention.Dead),
-		"drop_pending": c.Retention.DropPending, "events": spelt(c.Retention.Events),
+		"drop_pending": c.Retention.DropPending, "events": spelt(c.Retention.Events), "batches": spelt(c.Retention.Batches),
 	}
 	all["server"] = writtenServer(&c.Server)
 	crons := object{}
@@ -269,7 +269,7 @@ func genConfig(t *rapid.T) *config.Config {
 		return span(time.Minute, 3650*24*time.Hour)
 	}
 	c.Retention = config.Retention{
-		Completed: kept(), Failures: kept(), Dead: kept(), Events: kept(), DropPending: rapid.Bool().Draw(t, "drop_pending"),
+		Completed: kept(), Failures: kept(), Dead: kept(), Events: kept(), Batches: kept(), DropPending: rapid.Bool().Draw(t, "drop_pending"),
 	}
 	c.Server = genServer(t)
 	for k, kind := range c.Kinds {

@@ -21,7 +21,7 @@ type recorder struct {
 // text has at most the given number of bytes.
 func (r *recorder) sanitizing(most int) failure.SanitizeOptions {
 	return failure.SanitizeOptions{
-		Emails: r.settings.HideEmails, Keep: r.keep, Paths: !r.settings.HidePaths, Addresses: !r.settings.HideAddresses, Max: most,
+		Emails: r.settings.HideEmails, Keep: r.keep, KeepPaths: !r.settings.HidePaths, KeepAddresses: !r.settings.HideAddresses, Max: most,
 	}
 }
 
@@ -29,7 +29,7 @@ func (r *recorder) sanitizing(most int) failure.SanitizeOptions {
 // events and in answers to owners of jobs.
 func (r *recorder) outside(most int) failure.SanitizeOptions {
 	o := r.sanitizing(most)
-	o.Paths, o.Addresses = false, false
+	o.KeepPaths, o.KeepAddresses = false, false
 	return o
 }
 
@@ -117,7 +117,7 @@ func (r *recorder) sanitize(f *job.Failure, d *policy.Decision) {
 		f.Stdout = failure.SanitizeStderr(f.Stdout, &o)
 	}
 	if f.Stack != "" {
-		o.Paths = true
+		o.KeepPaths = true
 		f.Stack = failure.Sanitize(f.Stack, &o)
 	}
 }

@@ -301,7 +301,7 @@ func (k *Keeper) logSwept(ctx context.Context, s store.Swept) {
 		level = slog.LevelWarn
 	}
 	k.o.Logger.Log(ctx, level, "removed rows past their retention time", "completed", s.Completed, "failures", s.Failures,
-		"dead_letters", s.Dead, "pending", s.Pending, "events", s.Events, "keys", s.Keys, "reopened", s.Reopened)
+		"dead_letters", s.Dead, "pending", s.Pending, "events", s.Events, "keys", s.Keys, "batches", s.Batches, "reopened", s.Reopened)
 }
 
 // logFailed reports a failed call to the core and logs the error, unless ctx has ended. Among

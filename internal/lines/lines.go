@@ -1,6 +1,6 @@
 // Package lines tells what each line of the output of a program is: a frame of a stack, a setting, a footer, or a line
-// that says what went wrong. In comes the output as text; out go lines and what they are worth. It must never know
-// classes, rules or errors: it goes by the form of a line and by words of failure alone.
+// that says what went wrong. In comes the output as text; out go lines, their kinds and, in steps of the weights of evidence,
+// what a line takes from evidence in it. It must never know classes, rules or errors: it goes by the form of a line and by words of failure alone.
 package lines
 
 import (

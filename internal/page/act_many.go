@@ -15,8 +15,8 @@ import (
 // manyAct is an action on rows that were ticked, or on all rows that a filter selects.
 type manyAct struct {
 	Do    string
-	Label string // of the button
-	Done  string // of what was done, such as "retried"
+	Label string // text of the button
+	Done  string // word for what was done, such as "retried"
 	dead  redrive.Act
 	live  redrive.LiveAct
 }

@@ -21,7 +21,7 @@ import (
 type setView struct {
 	frame
 	Act        *manyAct
-	Path       string // to which the form is sent, and the list from which it came
+	Path       string // address to which the form is sent; List is the list from which it came
 	List       string
 	Query      string
 	Count      int64

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/redrive/redrive"
@@ -14,7 +15,7 @@ import (
 )
 
 // findView is what a text names: jobs by id, key, correlation id, owner, attribute and the text of
-// their error, and causes, kinds and queues by name.
+// their error, causes, kinds and queues by name, and batches by key and name.
 type findView struct {
 	frame
 	Text   string
@@ -166,12 +167,38 @@ func (v *findView) names(a *api.API, c *api.Call, kinds []string) error {
 	if slices.Contains(kinds, v.Text) {
 		v.Places = append(v.Places, &place{Name: "kind", Path: "/ui/jobs?" + url.Values{"kind": {v.Text}}.Encode()})
 	}
+	if err := v.batches(a, c); err != nil {
+		return err
+	}
 	queues, err := a.Queues(c.Context())
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(queues, func(q api.QueueOut) bool { return q.Name == v.Text }) {
 		v.Places = append(v.Places, &place{Name: "queue", Path: "/ui/jobs?" + url.Values{"queue": {v.Text}}.Encode()})
+	}
+	return nil
+}
+
+// batches looks for a batch by its key, and for those whose name has the text.
+func (v *findView) batches(a *api.API, c *api.Call) error {
+	page, err := a.Client().Batches(c.Context(), redrive.BatchFilter{Key: v.Text, Limit: 2})
+	if err != nil {
+		return err
+	}
+	if len(page.Batches) == 1 {
+		v.Places = append(v.Places, &place{Name: "batch", Path: "/ui/batches/" + strconv.FormatInt(page.Batches[0].ID, 10)})
+		return nil
+	}
+	list := url.Values{"key": {v.Text}}
+	if len(page.Batches) == 0 {
+		list = url.Values{"name": {v.Text}}
+		if page, err = a.Client().Batches(c.Context(), redrive.BatchFilter{Name: v.Text, Limit: 1}); err != nil {
+			return err
+		}
+	}
+	if len(page.Batches) > 0 {
+		v.Places = append(v.Places, &place{Name: "batches", Path: "/ui/batches?" + list.Encode()})
 	}
 	return nil
 }

@@ -49,7 +49,7 @@ type groupRow struct {
 	Help   int64            // the share of retries that helped in percent; -1 if there were none
 	Next   string
 	First  bool   // a person has to change something before a retry can help
-	Since  string // how many jobs of the kind have completed since the last death
+	Since  string // sentence on the jobs of the kind that have completed since the last death
 }
 
 // share is a part of a bar, in percent of its width.
@@ -185,9 +185,9 @@ type groupView struct {
 	Redrives []redrive.Redrive
 	Notes    []redrive.Note
 	Audit    []redrive.AuditEntry
-	Idle     string          // that nothing has to be done
-	Came     string          // since which build it came back
-	Since    string          // how many jobs of the kind have completed since the last death
+	Idle     string          // sentence that nothing has to be done
+	Came     string          // sentence on the build since which it came back
+	Since    string          // sentence on the jobs of the kind that have completed since the last death
 	Classes  []failure.Class // that later failures may be given
 	// In is what was typed into a form that was refused, At names the form, and Wrong says why.
 	In    url.Values

@@ -39,7 +39,7 @@ type jobView struct {
 	Status   string // the state as the owner reads it, if it has another name
 	Outside  string // what the API answers to the owner
 	Group    *redrive.Group
-	Batch    *redrive.Batch // of which it is a member; nil without one
+	Batch    *redrive.Batch // batch of the job; nil without one
 	Audit    []redrive.AuditEntry
 	Death    int64
 	Acts     []act
@@ -213,8 +213,8 @@ func actsOf(d *words.Details, may bool) []act {
 	if j.State != job.Dead {
 		acts[0].Why, acts[0].Main = "Only a dead job is retried; this one is "+j.State.String()+".", false
 	}
-	if last := d.Last(); j.State == job.Dead && last != nil && last.Life == j.Life && words.RetriesOff(last) {
-		acts[0].Why, acts[0].Main = "The policy switches the retries of this job off (retry: false); "+retryWith+", below, runs it once all the same.", false
+	if j.State == job.Dead && words.RetriesOff(d.LastOfLife()) {
+		acts[0].Why, acts[0].Main = "The policy switches the retries of this job off (retry: false); "+retryWith+", below, still runs it once more.", false
 	}
 	if j.State != job.Waiting && j.State != job.Retrying {
 		acts[1].Why = "Only a job that waits can run now; this one is " + j.State.String() + "."

@@ -140,7 +140,7 @@ type frame struct {
 	Live                       bool   // only what changes on a page that is open is written, for all readers with the same roles
 	Nonce                      string // an Idempotency-Key for the forms of the page; "" if Live
 	Now                        job.Micros
-	Zone                       *time.Location // in which the page shows times
+	Zone                       *time.Location // time zone of the page
 	Pending                    int64          // dead letters that nobody has dealt with
 	Groups                     int            // groups with pending dead letters
 	Active                     int            // redrives that are active

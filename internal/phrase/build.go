@@ -10,14 +10,13 @@ import (
 
 // Builder collects phrases before they are frozen into a machine.
 type Builder struct {
-	words   map[uint64]int32
-	fused   map[uint64]int32
-	means   [][]int32
-	states  []buildState
-	sets    [][]int32
-	bits    []uint64 // of the words, see needBits
-	setOf   map[string]int32
-	Phrases int
+	words  map[uint64]int32
+	fused  map[uint64]int32
+	means  [][]int32
+	states []buildState
+	sets   [][]int32
+	bits   []uint64 // of the words, see needBits
+	setOf  map[string]int32
 }
 
 type buildState struct {
@@ -218,7 +217,6 @@ func (b *Builder) Add(text string, rule int, joined bool) error {
 	if err != nil {
 		return fmt.Errorf("phrase %q: %w", text, err)
 	}
-	b.Phrases++
 	out := output{rule: int32(rule), before: b.unwanted(p.before), after: b.unwanted(p.after)}
 	parts := p.parts
 	for out.before == 0 && len(parts) > 1 && parts[0].optional {

@@ -46,7 +46,24 @@ type entry struct {
 }
 
 // ahead sums up what may follow a state: where nothing of it is there, the state
-// leads nowhere.
+// leads nowhere. An example is the phrase "lost ...2 (database|db) connection":
+//
+//	word      state                          of the state
+//	lost   →  1   next: nothing              nothing follows at once,
+//	              wide: bits(database, db)   one of these follows behind a gap
+//	              far:  near                 of at most gapDefault words,
+//	              last: bits(connection)     and the sentence must have this word
+//	(gap)
+//	database
+//	or db  →  2   next: bits(connection), last: bits(connection)
+//	connection
+//	       →  3   ends: the phrase is found
+//
+// Each symbol of a text has the bits of what is there: of itself (next), within gapDefault words (near), and up to the end of its
+// sentence (sentence). In "he lost his temper" the symbol behind "lost" has no bit of database or db within reach, so state 1 is
+// not entered: that is what "leads" asks. 63 bits stand for all words, so a bit may be that of another word. Then the state is
+// entered for nothing, and the words themselves are compared. Bits only skip work: with all of them set, the same is found
+// (TestRun_BitsOnlySkipWork). Behind the end of a sentence a symbol has no bits at all, so nothing goes over it.
 type ahead struct {
 	next uint64 // bits of what may follow at once
 	wide uint64 // bits of what may follow behind a gap

@@ -131,7 +131,7 @@ func (r *Matcher) walk(at int32, start, i int, held [2]int32) {
 		return
 	}
 	bits := &r.Syms[i].bits
-	if s.next&bits[next] == 0 && s.wide&bits[s.far] == 0 { // it was begun for what ends here
+	if s.next&bits[next] == 0 && s.wide&bits[s.far] == 0 { // nothing that follows is here: the state was entered for the phrases that end with it
 		return
 	}
 	steps := r.Machine.steps[s.step : s.step+s.steps]

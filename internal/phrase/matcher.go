@@ -28,7 +28,7 @@ const (
 	textGap                // the beginning of the text
 )
 
-// Match is a phrase that was found: of which rule, and where. held are the first
+// Match is a phrase that was found: of which rule, and where. Held are the first
 // and the last symbol that placeholders have taken, -1 for none.
 type Match struct {
 	Rule       int32

@@ -24,16 +24,6 @@ func Clean(b []byte) []byte {
 	return overwritten(strip(b))
 }
 
-// Dirty reports whether Clean would change a text that is UTF-8.
-func Dirty(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' && isDirt[c] || c == 0xC2 && i+1 < len(s) && s[i+1] == 0x9B {
-			return true
-		}
-	}
-	return len(s) >= len(bomUTF8) && s[:len(bomUTF8)] == bomUTF8
-}
-
 var isDirt = [' ']bool{0: true, '\a': true, '\b': true, '\r': true, esc: true}
 
 func dirty(b []byte) bool {

@@ -1,7 +1,7 @@
 // Package redact takes out of texts what a log or a user must not see. In comes the text of an error, the output of a
 // process or a JSON value, as it was; out goes valid UTF-8 of a bounded length, with marks in place of secrets, paths of
 // files and addresses. It must never let half of a secret pass at a cut, never take time or memory that grows faster than the
-// text, and never read anything but its arguments.
+// length of the text, and never read anything but its arguments.
 package redact
 
 import (
@@ -27,11 +27,11 @@ const (
 // Options changes what Text takes out. The zero value is the
 // default.
 type Options struct {
-	Emails    bool     // takes out e-mail addresses as well
-	Keep      []string // stay whatever they look like, such as the job's own id
-	Paths     bool     // leaves the paths of files: for operators, who need them to find a cause
-	Addresses bool     // leaves IP addresses, for the same reason
-	Max       int      // bytes of the result; 0 is 64 KiB, which is also the most
+	Emails        bool     // takes out e-mail addresses as well
+	Keep          []string // stay whatever they look like, such as the job's own id
+	KeepPaths     bool     // leaves the paths of files: for operators, who need them to find a cause
+	KeepAddresses bool     // leaves IP addresses, for the same reason
+	Max           int      // bytes of the result; 0 is 64 KiB, which is also the most
 }
 
 // rest returns what was written and what follows it.

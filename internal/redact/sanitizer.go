@@ -23,12 +23,12 @@ func (z *sanitizer) mark(k scan.Kind, part string) string {
 	case scan.Secret:
 		return Secret
 	case scan.Path:
-		if z.Paths {
+		if z.KeepPaths {
 			return part
 		}
 		return Path
 	case scan.IP:
-		if z.Addresses {
+		if z.KeepAddresses {
 			return part
 		}
 		return IP

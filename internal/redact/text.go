@@ -36,7 +36,8 @@ func Output(tail []byte, o *Options) []byte {
 	return []byte(clean)
 }
 
-// afterCut drops the rest of a line that was cut at its beginning.
+// afterCut drops the rest of a line that was cut at its beginning. Other than plaintext.FromLine it returns nothing if there is no
+// white space: half a secret is worse than no text.
 func afterCut(tail []byte) []byte {
 	const lineMax = 4 << 10
 	if n := bytes.IndexByte(tail[:min(len(tail), lineMax)], '\n'); n >= 0 {

@@ -43,7 +43,7 @@ func (w *urlWriter) scheme() int {
 		return n + 1
 	}
 	if w.lower == "file" {
-		if !w.options.Paths {
+		if !w.options.KeepPaths {
 			w.replace(start, len(u), Path)
 		}
 		w.done = true

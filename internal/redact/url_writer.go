@@ -29,7 +29,7 @@ func (w *urlWriter) replace(i, j int, mark string) {
 
 // address replaces an IP address.
 func (w *urlWriter) address(i, j int) {
-	if !w.options.Addresses {
+	if !w.options.KeepAddresses {
 		w.replace(i, j, IP)
 	}
 }

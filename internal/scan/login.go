@@ -2,16 +2,6 @@ package scan
 
 import "strings"
 
-// credsMemo caches the positions of the '@' characters of a chunk.
-type credsMemo struct {
-	chunk int // the end of the chunk whose positions are cached
-	last  int // position of the last '@', or -1
-	tcp   int // position of the first "@tcp(" or "@unix(", which MySQL drivers use; or -1
-	// The text before the offset partEnd may be a password with any characters.
-	partEnd int
-	partAt  int // position of the last '@' before a host in this text, or -1
-}
-
 // password returns the position of the password in user:password@host. If there is no password,
 // both results are i.
 func (s *scanner) password(i int) (from, to int) {

@@ -96,13 +96,6 @@ func HashWord(word string) uint64 {
 	return w.sum(plain)
 }
 
-func lower(b byte) byte {
-	if 'A' <= b && b <= 'Z' {
-		b += 'a' - 'A'
-	}
-	return b
-}
-
 // cut removes the endings s, es, ed, ing, a silent e and a doubled last consonant, as
 // long as three letters with a vowel remain. So limit, limits, limited and limiting get
 // one stem, and so do deny, denies, denied and denying.

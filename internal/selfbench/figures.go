@@ -92,6 +92,8 @@ func Figures(ctx context.Context, load Load, rows int, in Seeded, only []string,
 		{"http", func(ctx context.Context, p *printer) error { return b.httpFigures(ctx, p, in) }},
 		{"page", func(ctx context.Context, p *printer) error { return b.pageFigures(ctx, p, in) }},
 		{"watch", func(ctx context.Context, p *printer) error { return b.watchFigures(ctx, p, in.DSN) }},
+		{"batches", func(ctx context.Context, p *printer) error { return b.batchFigures(ctx, p, in.DSN) }},
+		{"notices", func(ctx context.Context, p *printer) error { return b.noticeFigures(ctx, p, in.DSN) }},
 		{"takeover", func(ctx context.Context, p *printer) error { return b.takeoverFigures(ctx, p, in.DSN) }},
 	} {
 		if len(only) > 0 && !slices.Contains(only, subject.name) {

@@ -103,6 +103,9 @@ func previewIDs(c Session, a *store.Action, now job.Micros) (answer store.Acted,
 	counted := make(map[job.ID]bool)
 	for i, id := range a.IDs {
 		d, own, err := t.named(a.Do, id)
+		if err == nil && own == nil {
+			own = a.CheckLife(i, d.Life)
+		}
 		if err == nil && own == nil && a.Do == store.ActRetry {
 			if own, err = t.retryable(d); own == nil && err == nil {
 				own, err = t.keyInUse(d, &a.Change)
@@ -182,7 +185,7 @@ func (t *Txn) actIDs(by store.By, a *store.Action) (answer store.Acted, err erro
 	for i, id := range a.IDs {
 		own, err := t.moved(&by, id)
 		if own == nil && err == nil {
-			own, err = t.actOne(by, a, id)
+			own, err = t.actOne(by, a, i)
 		}
 		if err != nil {
 			return store.Acted{}, err
@@ -194,10 +197,15 @@ func (t *Txn) actIDs(by store.By, a *store.Action) (answer store.Acted, err erro
 	return answer, nil
 }
 
-func (t *Txn) actOne(by store.By, a *store.Action, id job.ID) (own, fatal error) {
+// actOne applies an action to the job IDs[i].
+func (t *Txn) actOne(by store.By, a *store.Action, i int) (own, fatal error) {
+	id := a.IDs[i]
 	d, own, fatal := t.named(a.Do, id)
 	if own != nil || fatal != nil {
 		return own, fatal
+	}
+	if own := a.CheckLife(i, d.Life); own != nil {
+		return own, nil
 	}
 	action, before, after := "dead_letter."+a.Do.String(), d.Status.String(), ""
 	if a.Do == store.ActRetry {
@@ -363,7 +371,7 @@ func (t *Txn) do(by store.By, a *store.Action, d *deadRow, mark int64) (to job.S
 
 // purgeDead removes an entry at the request of a person.
 func (t *Txn) purgeDead(d *deadRow) error {
-	_, err := t.purge(&letter{entry: entry{d.key(), d.group}, goneJob: goneJob{d.Job, d.lane, job.Dead, d.Owner, d.name, d.batch},
+	_, err := t.purge(&letter{entry: entry{d.key(), d.group}, goneJob: goneJob{d.Job, d.lane, job.Dead, d.Owner, d.name, d.batch, nil},
 		death: d.Death, revived: d.Revived, long: d.long})
 	t.events.Add(new(store.PurgeEvent(&d.DeadLetter, "purge")))
 	return err

@@ -42,6 +42,7 @@ func TestARepeatedReadHasNoRowsTwice(t *testing.T) {
 		"GetAll":      func(s *Core) (any, error) { return s.GetAll(ctx, []job.ID{1}) },
 		"Latest":      func(s *Core) (any, error) { return s.Latest(ctx, []job.ID{1}) },
 		"Lookup":      func(s *Core) (any, error) { return s.Lookup(ctx, "o", "k", "key") },
+		"Processed":   func(s *Core) (any, error) { return s.Processed(ctx, "o", "k", "key") },
 		"Counts":      func(s *Core) (any, error) { return s.Counts(ctx) },
 		"Queues":      func(s *Core) (any, error) { return s.Queues(ctx) },
 		"Signals":     func(s *Core) (any, error) { return s.Signals(ctx, "w") },

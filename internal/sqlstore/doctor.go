@@ -37,6 +37,8 @@ var (
 	SelClasses     = ask("selClasses")
 	SelOldestEnded = ask("selOldestEnded")
 	SelOldestEvent = ask("selOldestEvent")
+
+	countDeadNotices = ask("countDeadNotices")
 )
 
 // CompareJobs reads one row of the statement Recount into the findings.
@@ -123,6 +125,37 @@ func FindClasses(f *store.Findings) func(Row) error {
 			Unassigned: r.Int(3), UnassignedPending: r.Int(4)})
 		return nil
 	}
+}
+
+// FindNotices finds what keeps notices from their recipients.
+func FindNotices(c Session, f *store.Findings) error {
+	dead, err := ReadInt(c, countDeadNotices)
+	if err != nil {
+		return err
+	}
+	f.Notices.Dead = dead
+	rules, err := readRules(c)
+	if err != nil {
+		return err
+	}
+	set, err := rules.Set()
+	if err != nil || set == nil {
+		return err
+	}
+	all := make(map[string]store.Endpoint)
+	err = c.Rows(allEndpoints, func(r Row) error {
+		e, err := scanEndpoint(r)
+		all[e.Name] = e
+		return err
+	})
+	for _, name := range set.Rules().Endpoints() {
+		if e, known := all[name]; !known {
+			f.Notices.Missing = append(f.Notices.Missing, name)
+		} else if e.Off != "" {
+			f.Notices.Off = append(f.Notices.Off, name)
+		}
+	}
+	return err
 }
 
 // FindTime reads the only row of SelOldestEnded or SelOldestEvent.

@@ -129,7 +129,7 @@ func dumpRest(c Session, d *store.Dump) error {
 	}
 	err = c.Rows(allKeys, func(r Row) error {
 		d.Keys = append(d.Keys, store.Key{Owner: r.Text(0), Kind: r.Text(1), Key: r.Text(2), Job: job.ID(r.Int(3)),
-			Until: job.Micros(r.Int(4))})
+			Until: job.Micros(r.Int(4)), Result: string(r.Blob(5))})
 		return nil
 	})
 	if err != nil {

@@ -132,6 +132,17 @@ func (t *Txn) hear(r *Run, reason job.Reason, f *job.Failure, notified string, f
 	t.heard = append(t.heard, d)
 }
 
+// turnedOff reports whether an endpoint of webhooks is turned off. One that does not exist is not: its
+// notices die, so that people see the mistake in the rules.
+func (t *Txn) turnedOff(name string) (off bool, err error) {
+	err = t.rows(selEndpoint, func(r Row) error {
+		e, err := scanEndpoint(r)
+		off = e.Off != ""
+		return err
+	}, text(name))
+	return off, err
+}
+
 // hearOutcome collects the end or the expiry of a batch.
 func (t *Txn) hearOutcome(b *store.Batch) {
 	if on := store.OutcomeHeard(b.State); on != "" && t.cat.rules != nil {
@@ -188,8 +199,23 @@ func (t *Txn) tell() error {
 }
 
 // insertNotices enqueues notices, whether the queue of notices takes new jobs or not: the change
-// that causes a notice must not be refused.
-func (t *Txn) insertNotices(made []notify.Notice) error {
+// that causes a notice must not be refused. It makes none for endpoints that are turned off.
+func (t *Txn) insertNotices(all []notify.Notice) error {
+	off := make(map[string]bool)
+	var made []notify.Notice
+	for i := range all {
+		n := &all[i]
+		if _, known := off[n.To]; n.Kind == notify.KindWebhook && !known {
+			is, err := t.turnedOff(n.To)
+			if err != nil {
+				return err
+			}
+			off[n.To] = is
+		}
+		if n.Kind != notify.KindWebhook || !off[n.To] {
+			made = append(made, *n)
+		}
+	}
 	if len(made) == 0 {
 		return nil
 	}

@@ -202,6 +202,9 @@ func (t *Txn) stepped(before, r *store.Redrive) error {
 	switch r.State {
 	case store.RedriveStopped:
 		action = "redrive.stop"
+		if err := t.insertNotices(store.StoppedNotices(t.cat.rules, r)); err != nil {
+			return err
+		}
 	case store.RedriveCompleted:
 		action = "redrive.complete"
 	case store.RedriveEnded:

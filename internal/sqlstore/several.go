@@ -1,7 +1,10 @@
 package sqlstore
 
 import (
+	"bytes"
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -15,6 +18,7 @@ var (
 	severalDone   = ask("severalDone")
 	severalDead   = ask("severalDead")
 	severalLatest = ask("severalLatest")
+	selProcessed  = ask("selProcessed")
 )
 
 // idList returns numbers, such as ids of jobs, as an argument with a JSON array.
@@ -102,6 +106,42 @@ func (s *Core) Lookup(ctx context.Context, owner, kind, key string) (id job.ID, 
 		return err
 	})
 	return id, err
+}
+
+// Processed implements store.Reader.
+func (s *Core) Processed(ctx context.Context, owner, kind, key string) (p job.Processed, err error) {
+	err = s.db.Read(ctx, func(c Session) error {
+		p, err = processed(c, keyName{owner, kind, key}, s.db.Clock.Now())
+		return err
+	})
+	return p, err
+}
+
+// processed returns the completed job that holds a key, whether or not retention has removed it.
+func processed(c Session, name keyName, now job.Micros) (p job.Processed, err error) {
+	state, result := job.State(0), []byte(nil)
+	err = c.Rows(selProcessed, func(r Row) error {
+		if until := job.Micros(r.Int(1)); until == 0 || until > now {
+			p.ID, state, result = job.ID(r.Int(0)), cmp.Or(job.State(r.Int(2)), job.Completed), bytes.Clone(r.Blob(3))
+		}
+		return nil
+	}, text(name.owner), text(name.kind), text(name.key))
+	if err == nil && p.ID != 0 {
+		switch j, missing := getJob(c, p.ID); {
+		case missing == nil:
+			state, result = j.State, j.Result
+		case !errors.Is(missing, store.ErrNotFound):
+			return job.Processed{}, missing
+		}
+	}
+	switch {
+	case err != nil:
+		return job.Processed{}, err
+	case p.ID == 0 || state != job.Completed || name.kind == "" || job.WhileAlive(name.key):
+		return job.Processed{}, store.NoProcessed(name.owner, name.kind, name.key)
+	}
+	p.Summary = job.Summary(result)
+	return p, nil
 }
 
 // lookup returns the job that holds an idempotency key, or 0 if no job holds it. Unlike

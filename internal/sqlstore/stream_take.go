@@ -192,7 +192,7 @@ func (t *Txn) reviveTaken(x *store.Taking, answer []store.Taken) error {
 			if !x.Parts[k].Records[m].Revive || a.Fate != store.FateExisting || a.State != job.Dead {
 				continue
 			}
-			own, err := t.actOne(store.Reviver(x.Stream), &store.Action{Do: store.ActRetry, IDs: []job.ID{a.Job}}, a.Job)
+			own, err := t.actOne(store.Reviver(x.Stream), &store.Action{Do: store.ActRetry, IDs: []job.ID{a.Job}}, 0)
 			if err != nil {
 				return err
 			}

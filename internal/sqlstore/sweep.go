@@ -10,7 +10,7 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
-// The names under which sweeps store their progress. The first five names are also used in
+// The names under which sweeps store their progress. The first six names are also used in
 // audit rows. The other names are only used to store a cursor.
 const (
 	sweptCompleted = "completed"
@@ -18,10 +18,14 @@ const (
 	sweptDead      = "dead_letters"
 	sweptEvents    = "events"
 	sweptKeys      = "keys"
+	sweptBatches   = "batches"
 
 	// The stored cursor is the number of the last removed commit, and n is the number of
 	// events in that commit.
 	sweptThrough = "events.through"
+
+	sweptBatch      = "batch"       // the stored cursor is the number of the last batch that was examined
+	sweptMemberKeys = "member_keys" // the stored cursor is the number of a batch that is gone and may still have keys
 
 	sweptToken  = "failures.token" // the stored cursor is the token of the failure record that the next sweep examines first
 	sweptTrends = "trends"         // the stored cursor is the id of a group
@@ -70,7 +74,7 @@ type SweepPart uint8
 // time.
 const (
 	SweepEnds        SweepPart = iota // ended jobs, failure records, and keys
-	SweepEvents                       // events and figures
+	SweepEvents                       // events, figures and batches: the counts of batches are folded then
 	SweepDeadLetters                  // everything about dead letters, and the audit rows of all parts
 )
 
@@ -129,7 +133,7 @@ func (w *sweep) steps(part SweepPart) []func() error {
 	case SweepEnds:
 		return []func() error{w.ended, w.failures, w.keys, w.requests}
 	case SweepEvents:
-		return []func() error{w.oldEvents, w.oldFigures}
+		return []func() error{w.oldEvents, w.oldFigures, w.batches}
 	case SweepDeadLetters:
 		return []func() error{w.flushGroups, w.letters, w.emptyGroups, w.strayNotes, w.unmute, w.reopen, w.figures, w.audits}
 	}
@@ -278,7 +282,7 @@ func (w *sweep) keys() error {
 // audits writes audit rows about removed rows, if new audit rows are due. Pending dead letters
 // are not included, because their audit rows were written with their removal.
 func (w *sweep) audits() error {
-	for _, what := range [...]string{sweptCompleted, sweptFailures, sweptDead, sweptEvents, sweptKeys} {
+	for _, what := range [...]string{sweptCompleted, sweptFailures, sweptDead, sweptEvents, sweptKeys, sweptBatches} {
 		sum := w.note(what)
 		if sum.n == 0 || w.now < sum.since.Add(store.SweepAuditEvery) {
 			continue

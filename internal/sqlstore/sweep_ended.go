@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/redrive/redrive/job"
@@ -14,6 +15,7 @@ var (
 	delAltered   = ask("delAltered")
 	delAlive     = ask("delAlive")
 	setKeyState  = ask("setKeyState")
+	setKeyResult = ask("setKeyResult")
 )
 
 // goneJob is an ended job that is being removed.
@@ -22,7 +24,8 @@ type goneJob struct {
 	lane       *Lane
 	state      job.State
 	owner, key string
-	batch      int64 // below 0 for a member that is aside
+	batch      int64  // below 0 for a member that is aside
+	result     []byte // its first job.SummaryKept bytes, of a completed job
 }
 
 // ended removes completed and cancelled jobs, the earliest end first. The failure records of
@@ -51,7 +54,7 @@ func (w *sweep) ended() error {
 			return errEnough
 		}
 		seqs = append(seqs, r.Int(0))
-		gone = append(gone, goneJob{job.ID(r.Int(1)), w.laneOf(r.Int(2)), job.State(r.Int(3)), r.Text(5), r.Text(6), r.Int(7)})
+		gone = append(gone, goneJob{job.ID(r.Int(1)), w.laneOf(r.Int(2)), job.State(r.Int(3)), r.Text(5), r.Text(6), r.Int(7), bytes.Clone(r.Blob(8))})
 		return nil
 	})
 	if err := enough(err); err != nil {
@@ -82,7 +85,7 @@ func (w *sweep) ended() error {
 
 // remove removes the data of a job whose row is already deleted. A key that the job holds only
 // while it is alive is removed. Any other key that the job still holds stays, and gets the
-// job's state. A key without a state belongs to a completed job; see heldKey.
+// job's state or, of a completed one, the beginning of its result. A key without a state belongs to a completed job; see heldKey.
 func (t *Txn) remove(j *goneJob) error {
 	t.count(j.lane, j.state, -1)
 	if _, err := t.exec(delProgress, num(j.id)); err != nil {
@@ -92,8 +95,11 @@ func (t *Txn) remove(j *goneJob) error {
 	case job.WhileAlive(j.key):
 		_, err := t.exec(delAlive, text(j.owner), text(j.lane.kind), text(j.key), num(j.id))
 		return err
-	case j.key == "" || j.state == job.Completed:
+	case j.key == "" || j.state == job.Completed && len(j.result) == 0:
 		return nil
+	case j.state == job.Completed:
+		_, err := t.exec(setKeyResult, text(j.owner), text(j.lane.kind), text(j.key), num(j.id), blob(j.result))
+		return err
 	}
 	if j.batch != 0 {
 		member := store.BatchMemberKey(max(j.batch, -j.batch))

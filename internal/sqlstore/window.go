@@ -52,7 +52,17 @@ func (s windows) Items(w *notify.Window) (all []notify.Item, err error) {
 		all = append(all, i)
 		return err
 	}, num(w.Scope), text(w.Target()))
-	return all, err
+	listed := all[:0]
+	for _, i := range all {
+		var now store.Present
+		if i.Job != nil && err == nil {
+			now, err = s.t.jobNow(i.Subject.Job)
+		}
+		if i.Since(now.Life) {
+			listed = append(listed, i)
+		}
+	}
+	return listed, err
 }
 
 // Keep implements notify.Windows.

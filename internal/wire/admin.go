@@ -26,7 +26,8 @@ type PolicyCheck struct {
 	Policy   string    `json:"policy,omitempty"` // name of the policy
 	Hash     string    `json:"hash,omitempty"`
 	Problems []Problem `json:"problems"`
-	// Notes names those kinds and queues of the policy that are not in the configuration.
+	// Notes names those kinds and queues of the policy that are not in the configuration, and texts for users that are
+	// not always true.
 	Notes []string `json:"notes,omitempty"`
 }
 

@@ -19,6 +19,8 @@ type Receipt struct {
 	// Status is "skipped" and Reason "already_processed" if that job has completed.
 	Status string `json:"status,omitempty"`
 	Reason string `json:"reason,omitempty"`
+	// Summary is the beginning of the result of that job.
+	Summary string `json:"result_summary,omitempty"`
 }
 
 // ReceiptOf returns the wire form of a receipt. The line is that of the job in a file, or 0.

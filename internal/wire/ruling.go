@@ -169,7 +169,7 @@ func (q *Question) decide(p *policy.Policy, a *policy.Admission, u float64) (d p
 }
 
 // operatorView leaves the paths and addresses that a person has given.
-var operatorView = &failure.SanitizeOptions{Paths: true, Addresses: true}
+var operatorView = &failure.SanitizeOptions{KeepPaths: true, KeepAddresses: true}
 
 // sanitised removes secrets from the texts that a classification contains.
 func sanitised(c classify.Classification) classify.Classification {

@@ -249,7 +249,7 @@ func BatchRetried(retried, refused int64, more bool) string {
 		text += " " + isAre(refused, "member was", "members were") + " not retried."
 	}
 	if more {
-		text += " There are more: retry again."
+		text += " More dead members remain: retry again."
 	}
 	return text
 }

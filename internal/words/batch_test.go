@@ -98,7 +98,7 @@ func TestU1_BatchesInWords(t *testing.T) {
 	}
 	for want, got := range map[string]string{
 		"0 members retried.": words.BatchRetried(0, 0, false), "1 member retried. 1 member was not retried.": words.BatchRetried(1, 1, false),
-		"500 members retried. 2 members were not retried. There are more: retry again.": words.BatchRetried(500, 2, true),
+		"500 members retried. 2 members were not retried. More dead members remain: retry again.": words.BatchRetried(500, 2, true),
 	} {
 		if got != want {
 			t.Errorf("retried: got %q, want %q", got, want)

@@ -8,10 +8,11 @@ import (
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
 
-// Limits contains the values from which on Warnings returns a warning.
+// Limits contains the thresholds of Warnings, which returns a warning beyond each of them.
 type Limits struct {
 	Nobody     time.Duration // a warning if jobs are due for this time and no process can run them
 	Oldest     time.Duration // a warning if the oldest due job has been due for this time
@@ -22,7 +23,7 @@ type Limits struct {
 	Deaths     int           // a warning if this many jobs died within DeathsIn
 	DeathsIn   time.Duration
 	Clocks     time.Duration // a warning if two clocks differ by more than this
-	SweepEvery time.Duration // time between two sweeps; retention cannot be behind for less than this time
+	SweepEvery time.Duration // time between two sweeps; a row can be this late without a fault, so it is added to Lag
 	// Keep is the retention of the configuration. A field that is 0 is not checked.
 	Keep store.Retention
 }
@@ -52,6 +53,7 @@ const (
 	checkDeaths    = "dead-letters"
 	checkClocks    = "clocks"
 	checkOwners    = "no-owner"
+	checkNotices   = "notices"
 )
 
 // Warnings compares what was found in a database with limits.
@@ -65,6 +67,7 @@ func Warnings(f *store.Findings, l *Limits, now job.Micros) []Warning {
 	w.deaths()
 	w.clocks()
 	w.owners()
+	w.notices()
 	return w.list
 }
 
@@ -111,6 +114,10 @@ func (w *health) due() {
 			nobody++
 			w.warn(checkWorkers, "jobs of kind %s in queue %s have been due for %s, and each worker that runs them is quiet: "+
 				"wake one with `redrive workers wake NAME`", d.Kind, d.Queue, Span(waits))
+		case d.Kind == notify.KindMail:
+			nobody++
+			w.warn(checkNotices, "mails have been due for %s, and no running worker can send them: start one whose configuration has the mail server "+
+				"in the section notify", Span(waits))
 		default:
 			nobody++
 			w.warn(checkWorkers, "jobs of kind %s in queue %s have been due for %s, and no running worker has this kind and queue: start one",
@@ -252,6 +259,23 @@ func (w *health) owners() {
 		w.warn(checkOwners, "the cause of %s in %s is not classified, and nobody is assigned to it: `redrive dlq groups --class %s` lists them; "+
 			"give them a class in the policy, or assign them with `redrive dlq groups assign`",
 			Count(c.UnassignedPending, "pending dead letter"), Count(c.Unassigned, "group"), c.Class)
+	}
+}
+
+// notices warns about notices that nobody gets.
+func (w *health) notices() {
+	n := &w.findings.Notices
+	for _, name := range n.Missing[:min(len(n.Missing), lanesShown)] {
+		w.warn(checkNotices, "the rules of notifications name the webhook %s, which does not exist, so its notices die: add it with "+
+			"`redrive webhooks add %s URL`, or correct the rules", name, name)
+	}
+	for _, name := range n.Off[:min(len(n.Off), lanesShown)] {
+		w.warn(checkNotices, "the rules of notifications name the webhook %s, which is off, so no notices are made for it: "+
+			"turn it on with `redrive webhooks on %s` when its receiver works again", name, name)
+	}
+	if n.Dead > 0 {
+		w.warn(checkNotices, "%s could not be sent: `redrive dlq list --queue %s` shows why, and `redrive dlq retry --queue %s` sends them again",
+			Count(n.Dead, "notice"), notify.Queue, notify.Queue)
 	}
 }
 

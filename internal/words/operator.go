@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/job"
@@ -41,13 +43,17 @@ func Acts(operator string, dead bool) string {
 	return "Who acts: " + operator
 }
 
-// WhoActs returns the beginning of a text for operators, which names who must act.
+// WhoActs returns the beginning of a text for operators, which names who must act, with a capital letter.
 func WhoActs(operator string) string {
 	text := strings.TrimPrefix(operator, atFirst)
 	if end := strings.IndexAny(text, ":;."); end > 0 {
 		text = text[:end]
 	}
-	return text
+	if text == "" {
+		return ""
+	}
+	first, size := utf8.DecodeRuneInString(text)
+	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // Text says who must act on a failure, and how. The text comes from the policy that made

@@ -32,9 +32,9 @@ func (d *Details) Last() *job.Failure {
 	return &d.Failures[len(d.Failures)-1]
 }
 
-// lastOfLife returns the last failure of the current life, or nil if that life has no
+// LastOfLife returns the last failure of the current life, or nil if that life has no
 // failures. A life is the time from the enqueue or a manual retry to the next manual retry.
-func (d *Details) lastOfLife() *job.Failure {
+func (d *Details) LastOfLife() *job.Failure {
 	if last := d.Last(); last != nil && last.Life == d.Job.Life {
 		return last
 	}
@@ -45,7 +45,7 @@ func (d *Details) lastOfLife() *job.Failure {
 // cancelled, or runs again in a later life. Otherwise it returns "".
 func PastFailure(d *Details, now job.Micros) string {
 	f := d.Last()
-	if f == nil || f == d.lastOfLife() && d.Job.State != job.Completed && d.Job.State != job.Cancelled {
+	if f == nil || f == d.LastOfLife() && d.Job.State != job.Completed && d.Job.State != job.Cancelled {
 		return ""
 	}
 	if d.Job.State == job.Cancelled && f.Token == d.Job.Token {
@@ -141,7 +141,7 @@ func Reason(r job.Reason) string {
 // Because describes the cause of the state of the job. The text continues the sentence of
 // Standing. It is "" if there is nothing to add.
 func (d *Details) Because() string {
-	j, last := &d.Job, d.lastOfLife()
+	j, last := &d.Job, d.LastOfLife()
 	switch j.State {
 	case job.Waiting:
 		if why := d.waitsFor(last); why != "" {
@@ -239,8 +239,8 @@ func (d *Details) Next(way Way) string {
 		if j.Reason == job.ManualReview {
 			return fmt.Sprintf("nothing until a person decides: %s releases it, %s refuses it", retry, way(Step{Verb: ResolveDead, Job: j.ID}))
 		}
-		if last := d.lastOfLife(); last != nil && RetriesOff(last) {
-			return fmt.Sprintf("nothing: the policy switches its retries off (retry: false), and no retry is offered; %s runs it once all the same", retry)
+		if RetriesOff(d.LastOfLife()) {
+			return fmt.Sprintf("nothing: the policy switches its retries off (retry: false), so no retry is offered; %s still runs it once more", retry)
 		}
 		return fmt.Sprintf("nothing until someone runs %s, which gives it a new life", retry)
 	case job.Completed, job.Cancelled, job.None:

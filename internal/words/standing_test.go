@@ -248,7 +248,10 @@ func TestActs(t *testing.T) {
 	if got := words.Acts(text, false); got != "Who acts: "+text {
 		t.Errorf("not dead: got %q", got)
 	}
-	if got := words.Acts("", true); got != "" {
+	if got := words.WhoActs(text); got != "The operators of the service" {
+		t.Errorf("as a column: got %q", got)
+	}
+	if got := words.WhoActs("") + words.Acts("", true); got != "" {
 		t.Errorf("without a text: got %q", got)
 	}
 }

@@ -55,8 +55,11 @@ type Step struct {
 type Way func(Step) string
 
 // RetriesOff reports whether the policy had switched retries off when it decided about a failure, as it does for a kind
-// with "retry: false". A person can retry such a job, but no retry is offered.
+// with "retry: false". A person can retry such a job, but no retry is offered. It returns false without a failure.
 func RetriesOff(f *job.Failure) bool {
+	if f == nil {
+		return false
+	}
 	r, err := policy.ParseRecord(f.Decision)
 	return err == nil && r.Rule == policy.RuleNoRetry
 }
@@ -64,7 +67,7 @@ func RetriesOff(f *job.Failure) bool {
 // Steps returns the steps that are possible with the dead letter in its current status.
 func (d *DeadDetails) Steps() []Step {
 	steps := d.allSteps()
-	if f := d.Fatal(); f == nil || !RetriesOff(f) {
+	if !RetriesOff(d.Fatal()) {
 		return steps
 	}
 	return slices.DeleteFunc(steps, func(s Step) bool { return s.Verb == RetryJob || s.Verb == RedriveGroup })

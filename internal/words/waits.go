@@ -177,7 +177,7 @@ func setBy(act *store.Audit, now job.Micros) string {
 
 // delayedBy says what has set the time at which a job is due. The time follows the text.
 func (d *Details) delayedBy() string {
-	j, last := &d.Job, d.lastOfLife()
+	j, last := &d.Job, d.LastOfLife()
 	switch c := &j.Counters; {
 	case j.State == job.Retrying:
 		return "its retry is due at"
@@ -198,7 +198,7 @@ func (d *Details) delayedBy() string {
 // handedOverBecause says why the last run was handed over: which outside service was not available.
 // It returns "" for other jobs.
 func (d *Details) handedOverBecause() string {
-	last := d.lastOfLife()
+	last := d.LastOfLife()
 	if last == nil || last.Token != d.Job.Token || d.Job.State == job.Retrying || last.How == job.ByCrash || d.Job.Counters.Deferrals == 0 || last.Message == "" {
 		return ""
 	}

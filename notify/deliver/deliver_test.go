@@ -185,7 +185,7 @@ func TestWebhook_IsRepeatedWithTheSameID(t *testing.T) {
 }
 
 // part of: N3
-func TestWebhook_410TurnsOffAndARetryAfterOnSends(t *testing.T) {
+func TestN3_Trap25_410TurnsOffAndARetryAfterOnSends(t *testing.T) {
 	t.Parallel()
 	var answer atomic.Int32
 	answer.Store(http.StatusGone)
@@ -279,7 +279,7 @@ func TestWebhook_ThePolicyOfTheUserCounts(t *testing.T) {
 
 // Others' webhooks arrive while one endpoint hangs and has many notices.
 // part of: N3
-func TestWebhook_AnEndpointThatHangsHoldsUpNobody(t *testing.T) {
+func TestN3_Trap23_AnEndpointThatHangsHoldsUpNobody(t *testing.T) {
 	t.Parallel()
 	release := make(chan struct{})
 	var busy, most atomic.Int32

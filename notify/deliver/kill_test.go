@@ -89,7 +89,7 @@ const workDir = "REDRIVE_DELIVER_DIR"
 // A process that is killed after the server has taken a mail, and before the outcome is committed,
 // sends the mail again in its next run: the same Message-ID and the same date.
 // part of: N2, I3
-func TestMail_AKillAfterDATARepeatsTheSameMessageID(t *testing.T) {
+func TestN2_Trap16_AKillAfterDATARepeatsTheSameMessageID(t *testing.T) {
 	if dir := os.Getenv(workDir); dir != "" {
 		workUntilKilled(t, dir)
 		return

@@ -198,7 +198,7 @@ func explained(err error, name string) error {
 
 // fieldsOf returns the names of the facts of a type.
 func fieldsOf(name string) (names []string) {
-	for _, v := range []any{view{}, notify.JobFacts{}, notify.BatchFacts{}, notify.DigestFacts{}, notify.CauseCount{}, notify.EndpointFacts{}, Page{}} {
+	for _, v := range []any{view{}, notify.JobFacts{}, notify.BatchFacts{}, notify.DigestFacts{}, notify.CauseCount{}, notify.EndpointFacts{}, notify.RedriveFacts{}, Page{}} {
 		if t := reflect.TypeOf(v); t.Name() == name {
 			for _, f := range reflect.VisibleFields(t) {
 				if !f.Anonymous {
@@ -262,6 +262,10 @@ func samples(on notify.Event) (list []notify.Notice) {
 		facts.Digest, bare.Digest, facts.Batch = &digest, &notify.DigestFacts{}, &batch
 	case notify.WebhookOff:
 		facts.Endpoint, bare.Endpoint = &notify.EndpointFacts{Name: "shop", Reason: "the receiver has answered 410"}, &notify.EndpointFacts{}
+	case notify.RedriveStopped:
+		facts.Redrive = &notify.RedriveFacts{ID: "3", By: "tess", Reason: "the storage is back", Why: "30% of 10 failed with the same cause again, 20% allowed",
+			Total: 400, Released: 10, Completed: 7, Dead: 3, Link: "https://jobs.example.com/ui/redrives/3"}
+		bare.Redrive = &notify.RedriveFacts{}
 	case notify.BatchEnd, notify.Test: // a name of three events in rules, and a webhook without a text
 	}
 	for _, f := range []notify.Facts{facts, bare} {

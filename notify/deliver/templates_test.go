@@ -49,7 +49,7 @@ func TestTemplates_TheTextsHaveTheFactsOfTheEvent(t *testing.T) {
 }
 
 // part of: F11, N2
-func TestTemplates_HostileTextIsText(t *testing.T) {
+func TestF11_Trap20_HostileTextIsTextInMails(t *testing.T) {
 	t.Parallel()
 	texts, err := deliver.NewTemplates(nil)
 	if err != nil {
@@ -69,13 +69,13 @@ func TestTemplates_HostileTextIsText(t *testing.T) {
 func TestTemplates_MistakesAreRefusedWithLineAndCure(t *testing.T) {
 	t.Parallel()
 	for want, files := range map[string]map[string]string{
-		`batch_ready.txt:3: .Batch.Colour: there is no fact "Colour"`:                               {"batch_ready.txt": "Subject: x\n\n{{.Batch.Colour}}\n"},
-		`there is no mail with this name; name the file like the mail that it replaces, did you`:    {"batch_raedy.txt": "Subject: x\n\ny\n"},
-		`batch_ready.txt:3: bad character U+007D '}': correct the template`:                         {"batch_ready.txt": "Subject: x\n\n{{.Batch.Name}\n"},
-		`job_dead.txt:3: .Batch.Name: a notice may lack this fact: put it into {{with}} …`: {"job_dead.txt": "Subject: x\n\n{{.Batch.Name}}\n"},
-		`batch_ready.txt:1: the text must begin with a line such as "Subject: {{.At}}"`:             {"batch_ready.txt": "{{.Batch.Name}}\n\ny\n"},
-		`mail.html:1: .Body: there is no fact "Body"`:                                               {"mail.html": "<p>{{.Body}}</p>"},
-		`digest.txt: the file has 0 bytes`:                                                          {"digest.txt": ""},
+		`batch_ready.txt:3: .Batch.Colour: there is no fact "Colour"`:                            {"batch_ready.txt": "Subject: x\n\n{{.Batch.Colour}}\n"},
+		`there is no mail with this name; name the file like the mail that it replaces, did you`: {"batch_raedy.txt": "Subject: x\n\ny\n"},
+		`batch_ready.txt:3: bad character U+007D '}': correct the template`:                      {"batch_ready.txt": "Subject: x\n\n{{.Batch.Name}\n"},
+		`job_dead.txt:3: .Batch.Name: a notice may lack this fact: put the fact into {{with}} …`: {"job_dead.txt": "Subject: x\n\n{{.Batch.Name}}\n"},
+		`batch_ready.txt:1: the text must begin with a line such as "Subject: {{.At}}"`:          {"batch_ready.txt": "{{.Batch.Name}}\n\ny\n"},
+		`mail.html:1: .Body: there is no fact "Body"`:                                            {"mail.html": "<p>{{.Body}}</p>"},
+		`digest.txt: the file has 0 bytes`:                                                       {"digest.txt": ""},
 	} {
 		folder := fstest.MapFS{"README": {Data: []byte("not a template")}}
 		for name, text := range files {

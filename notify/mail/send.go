@@ -74,10 +74,13 @@ func (s *Settings) validate() error {
 	return errors.Join(errs...)
 }
 
-// Sender sends mails. Any number of goroutines may use it at the same time.
+// Sender sends mails. Any number of goroutines may use it at the same time. It keeps connections for the next
+// mails: each for up to 100 mails, and for 10 s without one.
 type Sender struct {
 	settings Settings
 	domain   string // the domain of the sender's address
+	client   *gomail.Client
+	idle     connections
 }
 
 // New returns a Sender. It does not connect to the server.
@@ -89,7 +92,11 @@ func New(s Settings) (*Sender, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Sender{s, from.Address[strings.LastIndexByte(from.Address, '@')+1:]}, nil
+	sender := &Sender{settings: s, domain: from.Address[strings.LastIndexByte(from.Address, '@')+1:]}
+	if sender.client, err = sender.newClient(); err != nil {
+		return nil, fmt.Errorf("settings of the mail server: %w", err)
+	}
+	return sender, nil
 }
 
 // Message is a mail to one recipient.
@@ -142,14 +149,10 @@ func (s *Sender) Send(ctx context.Context, m Message) error {
 	if err != nil {
 		return failure.Permanent(failure.WithClass(failure.InvalidInput, fmt.Errorf("send a mail: %w", err)))
 	}
-	c, err := s.client()
-	if err != nil {
-		return fmt.Errorf("send a mail: %w", err)
-	}
 	ctx, cancel := context.WithTimeoutCause(ctx, s.settings.Timeout,
 		fmt.Errorf("the mail server has not answered within %s: %w", s.settings.Timeout, context.DeadlineExceeded))
 	defer cancel()
-	err = c.DialAndSendWithContext(ctx, msg)
+	err = s.transmit(ctx, msg)
 	switch {
 	case err == nil || msg.IsDelivered(): // an error after the server has taken the mail does not matter
 		return nil
@@ -179,7 +182,7 @@ func (s *Sender) compose(m *Message) (*gomail.Msg, error) {
 	return msg, nil
 }
 
-func (s *Sender) client() (*gomail.Client, error) {
+func (s *Sender) newClient() (*gomail.Client, error) {
 	o := []gomail.Option{gomail.WithPort(s.settings.Port), gomail.WithTimeout(s.settings.Timeout),
 		gomail.WithTLSConfig(&tls.Config{ServerName: s.settings.Host, RootCAs: s.settings.RootCAs, MinVersion: tls.VersionTLS12})}
 	switch s.settings.TLS {

@@ -33,6 +33,7 @@ type server struct {
 	cert   tls.Certificate
 	roots  *x509.CertPool
 	port   int
+	conns  map[string]net.Conn // by the address of the sender
 }
 
 type step struct {
@@ -71,6 +72,10 @@ func (s *server) NewSession(c *smtp.Conn) (smtp.Session, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	se := &session{server: s, conn: c}
+	if s.conns == nil {
+		s.conns = make(map[string]net.Conn)
+	}
+	s.conns[c.Conn().RemoteAddr().String()] = c.Conn()
 	return se, nil
 }
 
@@ -277,7 +282,7 @@ func TestSend_AnswersAreEvidence(t *testing.T) {
 
 // A server that takes a mail and drops the connection gets the mail again, with the same Message-ID.
 // part of: N2, I3
-func TestSend_ARepeatHasTheSameMessageID(t *testing.T) {
+func TestN2_Trap21_ARepeatHasTheSameMessageID(t *testing.T) {
 	t.Parallel()
 	srv := newServer(t, true, step{drop: true}, step{})
 	sender := srv.sender(t, nil)

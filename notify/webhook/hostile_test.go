@@ -56,7 +56,7 @@ func names(t *testing.T, answers ...netip.Addr) *net.Resolver {
 // The second look at a name gives an address of a private network: it is not dialled. Here 127.0.0.2
 // is allowed, in the place of a public address, and 127.0.0.1 is not.
 // part of: N3
-func TestGuard_ASecondAnswerOfTheNameServerGainsNothing(t *testing.T) {
+func TestN3_Trap22_ASecondAnswerOfTheNameServerGainsNothing(t *testing.T) {
 	t.Parallel()
 	var dialled [2]atomic.Int32
 	count := func(l net.Listener, n *atomic.Int32) {
@@ -95,7 +95,7 @@ func TestGuard_ASecondAnswerOfTheNameServerGainsNothing(t *testing.T) {
 // A receiver that sends its headers, or its body, byte by byte costs the timeout and no more. An endless body after
 // a good status does no harm.
 // part of: N3
-func TestSend_AReceiverThatDripsCostsTheTimeout(t *testing.T) {
+func TestN3_Trap23_AReceiverThatDripsCostsTheTimeout(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]string{"headers": "HTTP/1.1 200 OK\r\nX-Drip: ", "body": "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 100000\r\n\r\n"} {
 		t.Run(name, func(t *testing.T) {

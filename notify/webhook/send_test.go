@@ -75,7 +75,7 @@ func verifies(t *testing.T, s webhook.Secret, got received) bool {
 }
 
 // part of: N3
-func TestSend_ThePublishedLibraryVerifies(t *testing.T) {
+func TestN3_Trap24_ThePublishedLibraryVerifies(t *testing.T) {
 	t.Parallel()
 	plain := send(t, nil)
 	if !verifies(t, secret, plain) || verifies(t, older, plain) {
@@ -214,7 +214,7 @@ func refusedInput(err error) bool {
 }
 
 // part of: N3
-func TestGuard_RefusesEveryForm(t *testing.T) {
+func TestN3_Trap22_RefusesEveryForm(t *testing.T) {
 	t.Parallel()
 	s := webhook.New(webhook.Options{})
 	for _, host := range forms {
@@ -305,7 +305,8 @@ func TestEndpoint_RefusesMistakes(t *testing.T) {
 	}
 }
 
-func TestSecret_PrintsNothing(t *testing.T) {
+// part of: N3
+func TestN3_Trap24_ASecretPrintsNothing(t *testing.T) {
 	t.Parallel()
 	s, err := webhook.ParseSecret(secret.Reveal())
 	if err != nil || string(s) != string(secret) {

@@ -100,7 +100,7 @@ func redactURL(u *url.URL) string {
 		path = ""
 	}
 	host := u.Scheme + "://" + u.Host
-	return host + failure.Sanitize(path, &failure.SanitizeOptions{Paths: true})
+	return host + failure.Sanitize(path, &failure.SanitizeOptions{KeepPaths: true})
 }
 
 func method(req *http.Request) string {

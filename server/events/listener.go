@@ -248,7 +248,7 @@ func (l *Listener) push(e *Entry) {
 	l.wakeUp()
 }
 
-// end gives the listener an error after what waits. The caller holds the mutex of the hub.
+// end makes the listener return an error after the events that wait for it. The caller holds the mutex of the hub.
 func (l *Listener) end(err error) {
 	l.err = err
 	l.wakeUp()

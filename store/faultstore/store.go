@@ -195,6 +195,11 @@ func (s *Store) Lookup(ctx context.Context, owner, kind, key string) (job.ID, er
 	return do(ctx, s, "Lookup", func() (job.ID, error) { return s.inner.Lookup(ctx, owner, kind, key) })
 }
 
+// Processed implements store.Reader.
+func (s *Store) Processed(ctx context.Context, owner, kind, key string) (job.Processed, error) {
+	return do(ctx, s, "Processed", func() (job.Processed, error) { return s.inner.Processed(ctx, owner, kind, key) })
+}
+
 // DeadLetter implements store.Reader.
 func (s *Store) DeadLetter(ctx context.Context, id job.ID) (job.DeadLetter, error) {
 	return do(ctx, s, "DeadLetter", func() (job.DeadLetter, error) { return s.inner.DeadLetter(ctx, id) })

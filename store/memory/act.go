@@ -37,6 +37,9 @@ func (t *tx) previewIDs(a *store.Action) store.Acted {
 	counted := make(map[job.ID]bool)
 	for i, id := range a.IDs {
 		e, err := t.named(a.Do, id)
+		if err == nil {
+			err = a.CheckLife(i, e.Life)
+		}
 		if err == nil && a.Do == store.ActRetry {
 			err = cmp.Or(t.memberExpired(e), t.keyInUse(t.jobs[e.Job], &a.Change))
 		}
@@ -120,6 +123,9 @@ func (t *tx) actIDs(by store.By, a *store.Action) store.Acted {
 		var e *entry
 		if err == nil {
 			e, err = t.named(a.Do, id)
+		}
+		if err == nil {
+			err = a.CheckLife(i, e.Life)
 		}
 		if err == nil && a.Do == store.ActRetry {
 			err = cmp.Or(t.memberExpired(e), t.roomFor(&a.Change, t.jobs[e.Job]), t.keyInUse(t.jobs[e.Job], &a.Change))

@@ -162,6 +162,9 @@ func (t *tx) remove(r *record) {
 		delete(t.keys, name)
 	default:
 		k.state = r.State
+		if r.State == job.Completed {
+			k.Result = string(r.Result[:min(len(r.Result), job.SummaryKept)])
+		}
 	}
 	if t.dead[r.ID] == nil { // a dead letter of the job still needs the original values
 		delete(t.originals, r.ID)

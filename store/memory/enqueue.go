@@ -82,7 +82,7 @@ func (c *intake) look(i int, n *job.New, revive bool) (job.Receipt, error) {
 		}
 		return job.Receipt{ID: n.ID, State: state}, nil
 	}
-	if k := c.held(n); k != nil && !(revive && c.stateOf(k) == job.Cancelled) {
+	if k := c.held(n); k != nil && (!revive || c.stateOf(k) != job.Cancelled) {
 		return c.existing(i, n, k)
 	}
 	if q := c.queues[n.Queue]; q != nil && q.Mode == store.Draining {

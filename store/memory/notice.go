@@ -189,8 +189,16 @@ func (t *tx) tell() {
 	}
 }
 
+// turnedOff reports whether an endpoint is turned off. One that does not exist is not: its notices
+// die, so that people see the mistake in the rules.
+func (t *tx) turnedOff(endpoint string) bool { return t.endpoints[endpoint].Off != "" }
+
+// insertNotices enqueues notices, except those to endpoints that are turned off.
 func (t *tx) insertNotices(made []notify.Notice) error {
 	for i := range made {
+		if made[i].Kind == notify.KindWebhook && t.turnedOff(made[i].To) {
+			continue
+		}
 		n, err := made[i].New()
 		if err != nil {
 			return err
@@ -234,7 +242,13 @@ func (t *tx) Items(w *notify.Window) (all []notify.Item, err error) {
 		if err := json.Unmarshal(body, &i); err != nil {
 			return nil, err
 		}
-		all = append(all, i)
+		life := int32(0)
+		if r := t.jobs[i.Subject.Job]; r != nil {
+			life = r.Life
+		}
+		if i.Since(life) {
+			all = append(all, i)
+		}
 	}
 	return all, nil
 }

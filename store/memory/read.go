@@ -108,6 +108,27 @@ func (s *Store) Lookup(ctx context.Context, owner, kind, key string) (job.ID, er
 	return k.Job, nil
 }
 
+// Processed implements store.Reader.
+func (s *Store) Processed(ctx context.Context, owner, kind, key string) (job.Processed, error) {
+	t, err := s.begin(ctx, "processed")
+	if err != nil {
+		return job.Processed{}, err
+	}
+	defer t.end()
+	k := t.keys[keyName{owner, kind, key}]
+	if k == nil || kind == "" || !t.holds(k) {
+		return job.Processed{}, t.errorf("%w", store.NoProcessed(owner, kind, key))
+	}
+	state, result := k.state, []byte(k.Result)
+	if r := t.jobs[k.Job]; r != nil {
+		state, result = r.State, r.Result
+	}
+	if state != job.Completed {
+		return job.Processed{}, t.errorf("%w", store.NoProcessed(owner, kind, key))
+	}
+	return job.Processed{ID: k.Job, Summary: job.Summary(result)}, nil
+}
+
 func (t *tx) failuresOf(id job.ID) []job.Failure {
 	failures := slices.Clone(t.failures[id])
 	for i := range failures {

@@ -236,6 +236,9 @@ func (t *tx) stepped(r *store.Redrive, before store.RedriveState) {
 	switch r.State {
 	case store.RedriveStopped:
 		t.note(by, "redrive.stop", target, string(before), string(r.State))
+		if err := t.insertNotices(store.StoppedNotices(t.notices.set, r)); err != nil {
+			panic(err) // their keys have the time, and their texts a limit
+		}
 	case store.RedriveCompleted:
 		t.note(by, "redrive.complete", target, string(before), string(r.State))
 	case store.RedriveEnded:

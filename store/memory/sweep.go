@@ -18,7 +18,10 @@ type sweeping struct {
 	failure store.Run // the failure record that the next sweep examines first
 	death   int64     // number of the last death that was examined
 	note    int64     // number of the last note that was examined
-	removed map[string]*removal
+	batch   int64     // number of the last batch that was examined
+	// memberKeys is the number of a batch that is gone and may still have keys.
+	memberKeys int64
+	removed    map[string]*removal
 }
 
 // removal counts the removed rows of one kind of data, since the last audit row.
@@ -43,10 +46,11 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (sto
 	w := sweep{tx: t, keep: keep, limit: limit}
 	w.sweepEnded()
 	w.sweepFailures()
+	w.sweepKeys()
+	w.sweepBatches() // before the dead letters, as the other stores do: a batch goes one sweep after its last member
 	w.sweepDead()
 	w.sweepNotes()
 	w.sweepEvents()
-	w.sweepKeys()
 	w.sweepRequests()
 	w.reopen()
 	w.prune()
@@ -271,7 +275,7 @@ func (w *sweep) auditRemovals() {
 		n    int64
 	}{
 		{"completed", w.swept.Completed}, {"failures", w.swept.Failures}, {"dead_letters", w.swept.Dead - w.swept.Pending},
-		{"events", w.swept.Events}, {"keys", w.swept.Keys},
+		{"events", w.swept.Events}, {"keys", w.swept.Keys}, {"batches", w.swept.Batches},
 	} {
 		sum := w.sweeping.removed[r.what]
 		if sum == nil {

@@ -161,6 +161,34 @@ func TestB2_Trap3_AnEndDuringTheEvaluationIsSeen(t *testing.T) {
 	}
 }
 
+// The last member ends and is folded before an evaluation takes the mark away. The counts are read after that, so the batch
+// ends: nothing would mark it again.
+//
+// part of: B2
+func TestB2_Trap3_AnEndThatIsFoldedBeforeTheMarkIsTakenIsSeen(t *testing.T) {
+	t.Parallel()
+	s, dsn := freshAt(t, nil)
+	s.evaluating.Lock() // no other evaluation
+	defer s.evaluating.Unlock()
+	b := startedBatch(t, s, 2)
+	first, last := claimOne(t, s), claimOne(t, s)
+	if own := settles(t, s, completes(&first)); own[0] != nil {
+		t.Fatal(own[0])
+	}
+	if err := s.foldAll(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	run(t, connected(t, dsn), `UPDATE `+s.Schema()+`.redrive_batch_counts SET ripe = 1`)
+	err := interrupted(t, s, b.ID, "clearRipe", func() error {
+		x, err := s.Exchange(t.Context(), store.Exchange{Holder: "worker", Lease: time.Minute, Settle: []job.Outcome{completes(&last)}})
+		return errors.Join(err, errors.Join(x.Settled...), s.foldAll(t.Context()))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	outcomesAre(t, s, b.ID, 1, job.BatchReady)
+}
+
 // The process that evaluates a batch is gone before its commit. Another one ends the batch.
 //
 // part of: B2

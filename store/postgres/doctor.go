@@ -355,5 +355,8 @@ func (r *Diagnosis) deadLetters(c *pg.Session) error {
 	if err := c.Rows(sqlstore.SelDeaths, sqlstore.FindDeaths(&r.Findings)); err != nil {
 		return err
 	}
-	return c.Rows(sqlstore.SelClasses, sqlstore.FindClasses(&r.Findings))
+	if err := c.Rows(sqlstore.SelClasses, sqlstore.FindClasses(&r.Findings)); err != nil {
+		return err
+	}
+	return sqlstore.FindNotices(c, &r.Findings)
 }

@@ -180,7 +180,7 @@ func migrateWith(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, sc
 	plain.DefaultQueryExecMode = pgx.QueryExecModeExec // nothing prepared, for poolers
 	db := stdlib.OpenDB(*plain, stdlib.OptionAfterConnect(unhurried))
 	defer func() { err = errors.Join(err, db.Close()) }()
-	if err := makeSchema(ctx, db, schema); err != nil {
+	if err := makeSchema(ctx, db, schema, config.User); err != nil {
 		return nil, err
 	}
 	p, err := goose.NewProvider(goose.DialectCustom, db, files, goose.WithStore(versions{pg.Quote(schema) + "." + versionTable}),
@@ -190,7 +190,7 @@ func migrateWith(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, sc
 	}
 	now, err := p.GetDBVersion(ctx)
 	if err != nil {
-		return nil, migrateError(schema, err)
+		return nil, migrateError(schema, config.User, err)
 	}
 	survived := crashpoint.Span(crashpoint.InMigration)
 	var results []*goose.MigrationResult
@@ -205,7 +205,7 @@ func migrateWith(ctx context.Context, conn *pgx.Conn, config *pgx.ConnConfig, sc
 		passed = append(passed, r.Source.Version)
 	}
 	if err != nil {
-		return passed, fmt.Errorf("migrate from schema %d to %d: %w", now, to, migrateError(schema, err))
+		return passed, fmt.Errorf("migrate from schema %d to %d: %w", now, to, migrateError(schema, config.User, err))
 	}
 	return passed, nil
 }
@@ -226,7 +226,7 @@ func unhurried(ctx context.Context, conn *pgx.Conn) error {
 
 // makeSchema makes the schema if it does not exist. It asks first: a role that may not
 // make one may use it all the same.
-func makeSchema(ctx context.Context, db *sql.DB, schema string) error {
+func makeSchema(ctx context.Context, db *sql.DB, schema, role string) error {
 	var there bool
 	if err := db.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = $1)`, schema).Scan(&there); err != nil {
 		return pg.AsStoreError(err)
@@ -235,17 +235,17 @@ func makeSchema(ctx context.Context, db *sql.DB, schema string) error {
 		return nil
 	}
 	_, err := db.ExecContext(ctx, `CREATE SCHEMA IF NOT EXISTS `+pg.Quote(schema))
-	return migrateError(schema, err)
+	return migrateError(schema, role, err)
 }
 
-// migrateError is asStoreError with the cure for missing rights to make tables.
-func migrateError(schema string, err error) error {
+// migrateError is asStoreError with the cure for missing rights to make tables, for the role of the connection.
+func migrateError(schema, role string, err error) error {
 	if pg.SQLState(err) != pg.StateRights {
 		return pg.AsStoreError(err)
 	}
 	return fmt.Errorf("the user may not make redrive's tables: have the owner of the database run "+
-		"CREATE SCHEMA %[1]s AUTHORIZATION the_user, or `redrive migrate` as a user who may, "+
-		"and the GRANT statements of docs/postgres.md: %[2]w", schema, err)
+		"CREATE SCHEMA %[1]s AUTHORIZATION %[2]s, or `redrive migrate` as a user who may, "+
+		"and the GRANT statements of docs/postgres.md: %[3]w", pg.Quote(schema), pg.Quote(role), err)
 }
 
 // versions is where goose notes what has run. Its own way to PostgreSQL cannot

@@ -4,6 +4,7 @@ import (
 	pg "github.com/redrive/redrive/store/postgres/internal/conn"
 
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -201,24 +202,11 @@ func TestB2_AnOutcomeFollowsTheEndsOfItsMembers(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the outcome of the first batch", s.hasOutcomes(t, first.ID, 1))
-	other, look := connected(t, dsn), connected(t, dsn)
-	run(t, other, `BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_batches WHERE id = `+job.ID(second.ID).String()+` FOR UPDATE`)
-	retried := make(chan error, 1)
-	go func() {
-		did, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, IDs: []job.ID{one.ID, two.ID}})
-		retried <- errors.Join(append(did.Errors, err)...)
-	}()
-	eventually(t, "the retry waits for the second batch", func() bool {
-		return numberOf(t, look, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-			AND query LIKE '%`+s.Schema()+`%redrive_batches%'`) > 0
-	})
+	release := retryBehind(t, s, dsn, "redrive_batches", "id", second.ID, one.ID, two.ID)
 	if err := errors.Join(settles(t, s, completes(&last))...); err != nil {
 		t.Fatal(err)
 	}
-	run(t, other, `ROLLBACK`)
-	if err := <-retried; err != nil {
-		t.Fatal(err)
-	}
+	release()
 	outcomeFollows(t, s, second.ID, last.ID)
 }
 
@@ -236,23 +224,10 @@ func TestB2_AReopeningFollowsTheOutcome(t *testing.T) {
 	if err := errors.Join(settles(t, s, kills(&one), kills(&two))...); err != nil {
 		t.Fatal(err)
 	}
-	other, look := connected(t, dsn), connected(t, dsn)
-	run(t, other, `BEGIN`, `SELECT 1 FROM `+s.Schema()+`.redrive_dead WHERE job = `+one.ID.String()+` FOR UPDATE`)
-	retried := make(chan error, 1)
-	go func() {
-		did, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, IDs: []job.ID{one.ID, two.ID}})
-		retried <- errors.Join(append(did.Errors, err)...)
-	}()
-	eventually(t, "the retry waits for the dead letter of the first job", func() bool {
-		return numberOf(t, look, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-			AND query LIKE '%`+s.Schema()+`%redrive_dead%'`) > 0
-	})
+	release := retryBehind(t, s, dsn, "redrive_dead", "job", int64(one.ID), one.ID, two.ID)
 	fold()
 	eventually(t, "the outcome of the second batch", s.hasOutcomes(t, second.ID, 1))
-	run(t, other, `ROLLBACK`)
-	if err := <-retried; err != nil {
-		t.Fatal(err)
-	}
+	release()
 	dump, err := s.Dump(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -265,6 +240,30 @@ func TestB2_AReopeningFollowsTheOutcome(t *testing.T) {
 	}
 	if len(order) < 3 || !slices.Equal(order[len(order)-3:], []string{"batch.changed failed", "job.retried", "batch.changed processing"}) {
 		t.Errorf("events of batch %d and of the retry of job %d: %q, want the outcome before the retry", second.ID, two.ID, order)
+	}
+}
+
+// retryBehind begins to retry the jobs while another session holds the lock of a row, and returns when the retry waits
+// for it. The returned function releases the lock and waits for the retry.
+func retryBehind(t *testing.T, s *Store, dsn, table, column string, id int64, jobs ...job.ID) (release func()) {
+	t.Helper()
+	other, look := connected(t, dsn), connected(t, dsn)
+	run(t, other, `BEGIN`, fmt.Sprintf(`SELECT 1 FROM %s.%s WHERE %s = %d FOR UPDATE`, s.Schema(), table, column, id))
+	retried := make(chan error, 1)
+	go func() {
+		did, err := s.Act(t.Context(), ann, store.Action{Do: store.ActRetry, IDs: jobs})
+		retried <- errors.Join(append(did.Errors, err)...)
+	}()
+	eventually(t, "the retry waits for a row of "+table, func() bool {
+		return numberOf(t, look, `SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'
+			AND query LIKE '%`+s.Schema()+`%`+table+`%'`) > 0
+	})
+	return func() {
+		t.Helper()
+		run(t, other, `ROLLBACK`)
+		if err := <-retried; err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -73,7 +73,7 @@ var wholeTables = map[string]string{
 	"allDone": "dump", "allDead": "dump", "allLive": "dump", "allFailures": "dump", "allKeys": "dump", "allProgress": "dump", "allTerms": "dump",
 	"allEvents": "dump", "auditRows": "dump", "allFigures": "dump", "selDeadLetters": "dump",
 	"allBatches": "dump", "allCounts": "dump", "allDrafts": "dump", "allOutcomes": "dump",
-	"recount": "doctor", "recountGroups": "doctor", "recountDead": "doctor", "recountBatches": "doctor", "selClasses": "doctor",
+	"recount": "doctor", "recountGroups": "doctor", "recountDead": "doctor", "recountBatches": "doctor", "selClasses": "doctor", "countDeadNotices": "doctor",
 	"allGroups": "dump", "allNotes": "dump", "countGroups": "as many rows as there are causes", "lastGroups": "as many rows as there are causes",
 	"countBySet": "as many rows as there are causes", "lastBySet": "as many rows as there are causes", "largestBySet": "as many rows as there are causes",
 	"setGroups":     "as many rows as there are causes",

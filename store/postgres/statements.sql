@@ -134,6 +134,9 @@ INSERT INTO redrive.redrive_bodies (job, payload) VALUES ($1, $2);
 -- name: selKey
 SELECT job, digest, until, state, created_at FROM redrive.redrive_keys WHERE owner = $1 AND kind = $2 AND key = $3;
 
+-- name: selProcessed
+SELECT job, until, state, result FROM redrive.redrive_keys WHERE owner = $1 AND kind = $2 AND key = $3;
+
 -- name: putKey
 -- If the key belongs to a job that has ended, $8 is the created_at value of the key's row; see job.AliveKey.
 -- Each job that takes such a key increases created_at. So if two calls have read the same row, only one of
@@ -141,7 +144,7 @@ SELECT job, digest, until, state, created_at FROM redrive.redrive_keys WHERE own
 INSERT INTO redrive.redrive_keys (owner, kind, key, job, digest, created_at, until)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (owner, kind, key) DO UPDATE SET job = $4, digest = $5,
-    created_at = greatest($6::bigint, redrive_keys.created_at + 1), until = $7, state = NULL
+    created_at = greatest($6::bigint, redrive_keys.created_at + 1), until = $7, state = NULL, result = NULL
 WHERE redrive_keys.until <= $6 OR redrive_keys.created_at = $8;
 
 -- name: selTermsID
@@ -210,7 +213,7 @@ WHERE (
   SELECT 1 FROM redrive.redrive_keys k
   WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND (k.until IS NULL OR k.until > $1::bigint)) IS NULL
 ON CONFLICT (owner, kind, key) DO UPDATE SET job = excluded.job, digest = excluded.digest,
-    created_at = excluded.created_at, until = excluded.until, state = NULL
+    created_at = excluded.created_at, until = excluded.until, state = NULL, result = NULL
 WHERE redrive_keys.until <= $1::bigint
 RETURNING job;
 
@@ -248,7 +251,8 @@ WHERE p.state IS NOT NULL OR d.job IS NOT NULL;
 -- name: takeEnded :own
 -- Takes keys whose jobs have ended and hold them no longer. $8 are the values of created_at that were read; see putKey.
 UPDATE redrive.redrive_keys k
-SET job = t.job, digest = t.digest, created_at = greatest($1::bigint, k.created_at + 1), until = t.until, state = NULL
+SET job = t.job, digest = t.digest, created_at = greatest($1::bigint, k.created_at + 1), until = t.until, state = NULL,
+    result = NULL
 FROM unnest($2::text[], $3::text[], $4::text[], $5::bigint[], $6::bytea[], $7::bigint[], $8::bigint[]) AS t(
   owner, kind, key, job, digest, until, seen)
 WHERE k.owner = t.owner AND k.kind = t.kind AND k.key = t.key AND k.created_at = t.seen
@@ -2572,6 +2576,9 @@ DELETE FROM redrive.redrive_keys WHERE owner = $1 AND kind = $2 AND key = $3 AND
 -- name: setKeyState
 UPDATE redrive.redrive_keys SET state = $5 WHERE owner = $1 AND kind = $2 AND key = $3 AND job = $4;
 
+-- name: setKeyResult
+UPDATE redrive.redrive_keys SET result = $5 WHERE owner = $1 AND kind = $2 AND key = $3 AND job = $4;
+
 -- name: delFailure
 DELETE FROM redrive.redrive_failures WHERE job = $1 AND token = $2;
 
@@ -2641,7 +2648,8 @@ DELETE FROM redrive.redrive_trends WHERE grp = $1 AND at = $2;
 -- Removes up to $2 jobs that have ended by $1, with their keys, progress and original values. Keys that
 -- another transaction has locked stay, and their jobs with them.
 WITH part AS MATERIALIZED (
-  SELECT ctid AS place, seq, job, lane, state, finished_at, owner, key, batch
+  SELECT ctid AS place, seq, job, lane, state, finished_at, owner, key, batch,
+      CASE WHEN key IS NOT NULL AND state = 4 THEN nullif(substring(result FROM 1 FOR 257), ''::bytea) END AS result
   FROM redrive.redrive_done
   ORDER BY seq LIMIT $2::bigint + 1), old AS MATERIALIZED (
     SELECT *
@@ -2649,17 +2657,17 @@ WITH part AS MATERIALIZED (
     WHERE seq < coalesce((SELECT min(seq) FROM part WHERE finished_at > $1::bigint), 9223372036854775807)
     ORDER BY seq), due AS MATERIALIZED (SELECT * FROM old ORDER BY seq LIMIT $2::bigint),
     keyed AS MATERIALIZED (
-      SELECT d.seq, d.state, d.job, k.owner, k.kind, k.key
+      SELECT d.seq, d.state, d.job, d.result, k.owner, k.kind, k.key
       FROM due d
       JOIN redrive.redrive_lanes l ON l.id = d.lane
       JOIN redrive.redrive_keys k ON k.owner = coalesce(d.owner, '') AND k.kind = l.kind AND k.key = d.key
-      WHERE d.key IS NOT NULL AND (d.state <> 4 OR starts_with(d.key, 'unique:alive:')) AND k.job = d.job
-      UNION ALL SELECT d.seq, d.state, d.job, k.owner, k.kind, k.key
+      WHERE d.key IS NOT NULL AND (d.state <> 4 OR d.result IS NOT NULL OR starts_with(d.key, 'unique:alive:')) AND k.job = d.job
+      UNION ALL SELECT d.seq, d.state, d.job, NULL, k.owner, k.kind, k.key
       FROM due d
       JOIN redrive.redrive_keys k ON k.owner = abs(d.batch)::text AND k.kind = '' AND k.key = d.key
       WHERE d.batch IS NOT NULL AND d.key IS NOT NULL AND d.state <> 4 AND k.job = d.job),
     free AS MATERIALIZED (
-      SELECT d.seq, d.state, d.job, k.owner, k.kind, k.key
+      SELECT d.seq, d.state, d.job, d.result, k.owner, k.kind, k.key
       FROM keyed d
       JOIN redrive.redrive_keys k ON k.owner = d.owner AND k.kind = d.kind AND k.key = d.key
           AND k.job = d.job FOR UPDATE OF k SKIP LOCKED), gone AS (
@@ -2668,7 +2676,7 @@ WITH part AS MATERIALIZED (
               ARRAY(SELECT place FROM due WHERE seq NOT IN (SELECT seq FROM keyed) OR seq IN (SELECT seq FROM free)))
             RETURNING job, lane, state), marked AS (
               UPDATE redrive.redrive_keys k
-              SET state = f.state
+              SET state = nullif(f.state, 4), result = f.result
               FROM free f
               WHERE k.owner = f.owner AND k.kind = f.kind AND k.key = f.key AND k.job = f.job
                   AND NOT starts_with(f.key, 'unique:alive:')),
@@ -2861,7 +2869,7 @@ FROM redrive.redrive_failures
 ORDER BY job, token;
 
 -- name: allKeys
-SELECT owner, kind, key, job, until FROM redrive.redrive_keys ORDER BY job, owner, kind, key;
+SELECT owner, kind, key, job, until, result FROM redrive.redrive_keys ORDER BY job, owner, kind, key;
 
 -- name: allProgress
 SELECT job, token, at, done, total, note FROM redrive.redrive_progress;
@@ -2987,6 +2995,11 @@ ORDER BY name, instance;
 -- name: selNewestDeaths
 -- The LIMIT is store.DeathsMax.
 SELECT died_at FROM redrive.redrive_dead ORDER BY death DESC LIMIT 1000;
+
+-- name: countDeadNotices
+-- The pending dead letters of the queue of notices.
+SELECT CAST(coalesce(sum(d.n), 0) AS bigint) FROM redrive.redrive_dead_counts d JOIN redrive.redrive_lanes l ON l.id = d.lane
+WHERE l.queue = 'redrive.notify' AND d.status = 0;
 
 -- name: selClasses
 SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint),
@@ -3280,6 +3293,24 @@ UPDATE redrive.redrive_keys SET job = $3, state = 6 WHERE owner = $1 AND kind = 
 
 -- name: setReplaced
 UPDATE redrive.redrive_done  SET batch = -batch WHERE job = $1 AND state = 6 AND batch > 0;
+
+-- name: walkBatches
+SELECT id, state, task, drafts, asides, ended_at, expires_at, created_at FROM redrive.redrive_batches WHERE id > $1 ORDER BY id;
+
+-- name: lockOldBatch
+-- A batch that somebody else has locked, or that has changed since it was read, is left to a later sweep.
+SELECT id FROM redrive.redrive_batches WHERE id = $1 AND state BETWEEN 3 AND 6 AND task = 0 AND drafts = 0 AND asides = 0 FOR UPDATE SKIP LOCKED;
+
+-- name: hasMembers
+SELECT (CASE WHEN EXISTS (SELECT 1 FROM redrive.redrive_dead WHERE batch = $1)
+  OR EXISTS (SELECT 1 FROM redrive.redrive_dead WHERE batch = -$1)
+  OR EXISTS (SELECT 1 FROM redrive.redrive_spans s CROSS JOIN redrive.redrive_jobs j WHERE s.batch = $1 AND j.id BETWEEN s.first AND s.last AND abs(j.batch) = $1)
+  OR EXISTS (SELECT 1 FROM redrive.redrive_spans s CROSS JOIN redrive.redrive_done d WHERE s.batch = $1
+    AND d.job BETWEEN s.first AND s.last AND abs(d.batch) = $1) THEN 1 ELSE 0 END)::bigint AS members;
+
+-- name: delMemberKeys
+DELETE FROM redrive.redrive_keys WHERE owner = $1 AND kind = '' AND key IN
+  (SELECT key FROM redrive.redrive_keys WHERE owner = $1 AND kind = '' ORDER BY key LIMIT $2);
 
 -- name: delBatch
 DELETE FROM redrive.redrive_batches WHERE id = $1;

@@ -16,7 +16,7 @@ import (
 // remove many at a time, in transactions that hold nothing that others want:
 //
 //	jobs that have ended, failure records, keys    no lock of others
-//	events                                         the lock of folding
+//	events, batches                                the lock of folding
 //	dead letters and what goes with them           the lock on dead letters
 //
 // The sweeps of all processes take turns, by a lock that nothing else waits for.
@@ -70,6 +70,7 @@ func add(sum, part *store.Swept) {
 	sum.Pending += part.Pending
 	sum.Events += part.Events
 	sum.Keys += part.Keys
+	sum.Batches += part.Batches
 	sum.Reopened += part.Reopened
 	sum.More = sum.More || part.More
 }

@@ -240,5 +240,8 @@ func (r *Diagnosis) rows(s *native, now job.Micros) error {
 	if err := s.Rows(sqlstore.SelOverdue, sqlstore.FindExpired(f, now), sqlstore.Num(now)); err != nil {
 		return err
 	}
+	if err := sqlstore.FindNotices(s, f); err != nil {
+		return err
+	}
 	return sqlstore.CheckOwners(s, f)
 }

@@ -1,15 +1,20 @@
 package sqlite
 
 import (
+	"database/sql"
 	"errors"
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/redrive/redrive/internal/sqlstore"
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
@@ -83,6 +88,64 @@ func TestFullDiskHeals(t *testing.T) {
 	x, err := s.Exchange(ctx, exchange)
 	if err != nil || x.Settled[0] != nil || len(x.Claims) != 5 {
 		t.Errorf("exchange when there is space again: got errors of outcomes %v, %d claims, error %v; want no errors and 5 claims", x.Settled, len(x.Claims), err)
+	}
+}
+
+// A migration on a full disk changes nothing, says the cure, and works when there is space again. The limit on the number
+// of pages stands for the full disk, as above.
+//
+// proves: Q10
+func TestQ10_AMigrationOnAFullDiskChangesNothing(t *testing.T) {
+	t.Parallel()
+	ctx := t.Context()
+	path := filepath.Join(t.TempDir(), "jobs.db")
+	tables := func() (names []string) {
+		t.Helper()
+		db, err := sql.Open("sqlite", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer db.Close()
+		rows, err := db.QueryContext(ctx, `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT IN ('sqlite_sequence', ?) ORDER BY name`, sqlstore.VersionTable)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rows.Close()
+		for rows.Next() {
+			var name string
+			if err := rows.Scan(&name); err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, name)
+		}
+		if err := rows.Err(); err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	files, err := embedded()
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, err := fs.ReadFile(files, "00001_init.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	const up = "-- +goose Up\n"
+	full := fstest.MapFS{"00001_init.sql": {Data: []byte(strings.Replace(string(text), up, up+"PRAGMA max_page_count = 12;\n", 1))}}
+	_, err = migrateWith(ctx, path, full, 1)
+	const want = "migrate from schema 0 to 1: store is full: free some space on the disk of the database; nothing is lost: "
+	if !errors.Is(err, store.ErrFull) || !strings.HasPrefix(err.Error(), want) || strings.Contains(err.Error(), "rolled back") {
+		t.Errorf("got error %v, want ErrFull with the text %q", err, want)
+	}
+	if got := tables(); len(got) != 0 {
+		t.Errorf("after the failed migration the file has the tables %q, want none", got)
+	}
+	if passed, err := Migrate(ctx, path, schemaVersion); err != nil || len(passed) != schemaVersion {
+		t.Errorf("when there is space again: got the migrations %d, error %v; want all", passed, err)
+	}
+	if got := tables(); !slices.Contains(got, "redrive_jobs") {
+		t.Errorf("got the tables %q, want those of redrive", got)
 	}
 }
 

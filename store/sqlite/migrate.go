@@ -12,6 +12,7 @@ import (
 
 	"github.com/pressly/goose/v3"
 	"github.com/pressly/goose/v3/database"
+	sqlitedriver "modernc.org/sqlite"
 	"zombiezen.com/go/sqlite"
 
 	"github.com/redrive/redrive/internal/sqlstore"
@@ -176,9 +177,18 @@ func migrateWith(ctx context.Context, path string, files fs.FS, to int64) (passe
 		passed = append(passed, r.Source.Version)
 	}
 	if err != nil {
-		return passed, fmt.Errorf("migrate from schema %d to %d: %w", now, to, asStoreError(err))
+		return passed, fmt.Errorf("migrate from schema %d to %d: %w", now, to, asStoreError(statementError(err)))
 	}
 	return passed, nil
+}
+
+// statementError returns the error of the statement that failed in a migration, without what goose adds: on a full disk
+// SQLite itself rolls the transaction back, and goose reports that there is nothing left to roll back.
+func statementError(err error) error {
+	if driver, ok := errors.AsType[*sqlitedriver.Error](err); ok {
+		return driver
+	}
+	return err
 }
 
 func notADatabase(err error) error {

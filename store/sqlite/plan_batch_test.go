@@ -24,6 +24,13 @@ var writingBatches = []plan{
 	{name: "delKeyOf", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "giveKeyBack", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "setReplaced", want: "SEARCH redrive_done USING INDEX redrive_done_job (job=?)"},
+	{name: "lockOldBatch", want: "SEARCH redrive_batches" + byID},
+	{name: "hasMembers", want: "SCAN CONSTANT ROW; SCALAR SUBQUERY 1; SEARCH redrive_dead USING COVERING INDEX redrive_dead_batch (batch=?); " +
+		"SCALAR SUBQUERY 2; SEARCH redrive_dead USING COVERING INDEX redrive_dead_batch (batch=?); " +
+		"SCALAR SUBQUERY 3; SEARCH s USING PRIMARY KEY (batch=?); SEARCH j USING INTEGER PRIMARY KEY (rowid>? AND rowid<?); " +
+		"SCALAR SUBQUERY 4; SEARCH s USING PRIMARY KEY (batch=?); SEARCH d USING INDEX redrive_done_job (job>? AND job<?)"},
+	{name: "delMemberKeys", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?); LIST SUBQUERY 1; " +
+		"SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=?)"},
 	{name: "delBatch", want: "SEARCH redrive_batches" + byID},
 	{name: "delSpans", want: "SEARCH redrive_spans USING PRIMARY KEY (batch=?)"},
 	{name: "delCounts", want: "SEARCH redrive_batch_counts" + byID},
@@ -34,6 +41,8 @@ var writingBatches = []plan{
 
 // readingBatches holds the statements that read batches and their members.
 var readingBatches = []plan{
+	// A sweep reads it. While statistics say that there are one or two batches, SQLite reads all of them.
+	{name: "walkBatches", want: "SEARCH redrive_batches USING INTEGER PRIMARY KEY (rowid>?)"},
 	{name: "readBatchRow", want: "SEARCH redrive_batches" + byID},
 	{name: "selDueBatches", want: "SEARCH redrive_batches USING INDEX redrive_batches_expires (expires_at>? AND expires_at<?)"},
 	{name: "selNextExpires", want: "SEARCH redrive_batches USING INDEX redrive_batches_expires (expires_at>?)"},

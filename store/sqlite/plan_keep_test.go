@@ -108,6 +108,7 @@ var writingKept = []plan{
 	{name: "selOldKeys", want: "SEARCH redrive_keys USING COVERING INDEX redrive_keys_until (until<?)"},
 	{name: "delAlive", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "setKeyState", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
+	{name: "setKeyResult", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "setReopen", want: deadByDeath},
 	{name: "walkFailures", want: "SEARCH f USING INDEX sqlite_autoindex_redrive_failures_1 ((job,token)>(?,?)); " +
 		"CORRELATED SCALAR SUBQUERY 1; SEARCH redrive_jobs" + byID + "; CORRELATED SCALAR SUBQUERY 2; " +

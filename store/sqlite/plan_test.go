@@ -79,6 +79,7 @@ var writing = []plan{
 	{name: "selExpiredLeases", want: "SEARCH redrive_jobs USING INDEX redrive_lease (lease_until<?); USE TEMP B-TREE FOR LAST TERM OF ORDER BY"},
 	{name: "selGroup", want: "SEARCH redrive_groups USING INDEX sqlite_autoindex_redrive_groups_1 (fingerprint=?)"},
 	{name: "selKey", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
+	{name: "selProcessed", want: "SEARCH redrive_keys USING PRIMARY KEY (owner=? AND kind=? AND key=?)"},
 	{name: "selLanes", want: "SCAN redrive_lanes"},
 	{name: "selLastAt", want: "SCAN redrive_events", scan: "from the end, and one row is all"},
 	{name: "selLive", want: "SEARCH redrive_jobs" + byID},
@@ -160,7 +161,7 @@ var whole = []plan{
 	{name: "allLive"}, {name: "allProgress"}, {name: "auditRows"},
 	{name: "recount"}, {name: "recountBatches"}, {name: "recountDead"}, {name: "recountGroups"},
 	{name: "selDeadLetters"},
-	{name: "selIntegrity"}, {name: "selOldest"}, {name: "selProcesses"}, {name: "selClasses"},
+	{name: "selIntegrity"}, {name: "selOldest"}, {name: "selProcesses"}, {name: "selClasses"}, {name: "countDeadNotices"},
 	// Each of these statements reads at most 1,000 rows at one end of a table.
 	{name: "selNewestDeaths"}, {name: "selOldestEnded"}, {name: "selOldestEvent"},
 	{name: "allOutcomes"}, {name: "allBatches"}, {name: "allCounts"}, {name: "allDrafts"},

@@ -85,6 +85,9 @@ INSERT INTO redrive_bodies (job, payload) VALUES (?, ?);
 -- name: selKey
 SELECT job, digest, until, state, created_at FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ?;
 
+-- name: selProcessed
+SELECT job, until, state, result FROM redrive_keys WHERE owner = ?1 AND kind = ?2 AND key = ?3;
+
 -- name: putKey
 -- If the key belongs to a job that has ended, ?8 is the created_at value of the key's row; see job.AliveKey.
 -- Each job that takes such a key increases created_at. So if two calls have read the same row, only one of
@@ -92,7 +95,7 @@ SELECT job, digest, until, state, created_at FROM redrive_keys WHERE owner = ? A
 INSERT INTO redrive_keys (owner, kind, key, job, digest, created_at, until)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
 ON CONFLICT (owner, kind, key) DO UPDATE SET job = ?4, digest = ?5, created_at = max(?6, redrive_keys.created_at + 1),
-    until = ?7, state = NULL
+    until = ?7, state = NULL, result = NULL
 WHERE redrive_keys.until <= ?6 OR redrive_keys.created_at = ?8;
 
 -- name: selTermsID
@@ -1834,7 +1837,10 @@ DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND until <= +
 -- name: selEndedJobs :own
 -- The statement starts at the oldest row, and the reader stops when it has enough rows. The newest row is
 -- removed only when no other row is left, so SQLite then begins to number the rows at 1 again.
-SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key, d.batch FROM redrive_done d ORDER BY d.seq;
+SELECT d.seq, d.job, d.lane, d.state, d.finished_at, d.owner, d.key, d.batch,
+    CASE WHEN d.key IS NOT NULL AND d.state = 4 THEN substr(d.result, 1, 257) END
+FROM redrive_done d
+ORDER BY d.seq;
 
 -- name: delDone
 DELETE FROM redrive_done WHERE seq = ?;
@@ -1851,6 +1857,9 @@ DELETE FROM redrive_keys WHERE owner = ? AND kind = ? AND key = ? AND job = ?;
 
 -- name: setKeyState
 UPDATE redrive_keys SET state = ?5 WHERE owner = ?1 AND kind = ?2 AND key = ?3 AND job = ?4;
+
+-- name: setKeyResult
+UPDATE redrive_keys SET result = ?5 WHERE owner = ?1 AND kind = ?2 AND key = ?3 AND job = ?4;
 
 -- name: walkFailures :own
 SELECT f.job, f.token, f.ended_at > +?3 OR EXISTS (SELECT 1 FROM redrive_jobs WHERE id = f.job)
@@ -1968,7 +1977,7 @@ FROM redrive_failures
 ORDER BY job, token;
 
 -- name: allKeys
-SELECT owner, kind, key, job, until FROM redrive_keys ORDER BY job, owner, kind, key;
+SELECT owner, kind, key, job, until, result FROM redrive_keys ORDER BY job, owner, kind, key;
 
 -- name: allProgress
 SELECT job, token, at, done, total, note FROM redrive_progress;
@@ -2072,6 +2081,11 @@ ORDER BY name, instance;
 -- name: selNewestDeaths
 -- The LIMIT is store.DeathsMax.
 SELECT died_at FROM redrive_dead ORDER BY death DESC LIMIT 1000;
+
+-- name: countDeadNotices
+-- The pending dead letters of the queue of notices.
+SELECT CAST(coalesce(sum(d.n), 0) AS bigint) FROM redrive_dead_counts d JOIN redrive_lanes l ON l.id = d.lane
+WHERE l.queue = 'redrive.notify' AND d.status = 0;
 
 -- name: selClasses
 SELECT coalesce(class, ''), count(*), CAST(sum(pending) AS bigint),
@@ -2224,6 +2238,23 @@ UPDATE redrive_keys SET job = ?3, state = 6 WHERE owner = ?1 AND kind = '' AND k
 
 -- name: setReplaced
 UPDATE redrive_done INDEXED BY redrive_done_job SET batch = -batch WHERE job = ?1 AND state = 6 AND batch > 0;
+
+-- name: walkBatches
+SELECT id, state, task, drafts, asides, ended_at, expires_at, created_at FROM redrive_batches NOT INDEXED WHERE id > +?1 ORDER BY id;
+
+-- name: lockOldBatch
+SELECT id FROM redrive_batches WHERE id = ?1;
+
+-- name: hasMembers
+SELECT EXISTS (SELECT 1 FROM redrive_dead INDEXED BY redrive_dead_batch WHERE batch = ?1)
+  OR EXISTS (SELECT 1 FROM redrive_dead INDEXED BY redrive_dead_batch WHERE batch = -?1)
+  OR EXISTS (SELECT 1 FROM redrive_spans s CROSS JOIN redrive_jobs j WHERE s.batch = ?1 AND j.id BETWEEN s.first AND s.last AND abs(j.batch) = ?1)
+  OR EXISTS (SELECT 1 FROM redrive_spans s CROSS JOIN redrive_done d INDEXED BY redrive_done_job WHERE s.batch = ?1
+    AND d.job BETWEEN s.first AND s.last AND abs(d.batch) = ?1);
+
+-- name: delMemberKeys
+DELETE FROM redrive_keys WHERE owner = ?1 AND kind = '' AND key IN
+  (SELECT key FROM redrive_keys WHERE owner = ?1 AND kind = '' ORDER BY key LIMIT ?2);
 
 -- name: delBatch
 DELETE FROM redrive_batches WHERE id = ?1;

@@ -22,6 +22,7 @@ func batchPromises() []promise {
 		{"B3_CountsAndMembers", countsAndMembers},
 		{"B1_ListOfBatches", listOfBatches},
 		{"B4_StartBatchIsOneCall", startBatchIsOneCall},
+		{"Q6_EndedBatchesGo", endedBatchesGo},
 	}
 }
 
@@ -334,4 +335,45 @@ func keysOfRemovedMembers(r *rig) {
 		{ID: members[1].ID, Existing: true, State: job.Dead},
 		{ID: members[2].ID, Existing: true, State: job.Completed},
 	})
+}
+
+// A batch goes with its outcomes and the keys of its members when its last end is old enough and no
+// member is left.
+//
+// proves: Q6
+func endedBatchesGo(r *rig) {
+	keep := store.Retention{Completed: time.Hour, Dead: time.Hour, Batches: 10 * time.Hour}
+	ready, _ := r.published(7)
+	r.endAll()
+	failed, members := r.published(1)
+	r.endAll(members[0].ID)
+	again, _ := r.published(1)
+	r.endAll()
+	draft := r.newBatch()
+	r.clock.Advance(keep.Batches - time.Microsecond)
+	r.addMembers(again.ID, r.drafts(1, func(n *job.New) { n.Key = "new" }))
+	same(r, "batches that were removed early", r.sweep(keep, 100).Batches, int64(0))
+	r.clock.Advance(time.Microsecond)
+	same(r, "removed without a time", r.sweep(store.Retention{}, 100), store.Swept{})
+	swept := r.sweep(keep, 5) // five keys a sweep
+	same(r, "removed batches, keys of their members", []any{swept.Batches, swept.Keys}, []any{int64(1), int64(7)})
+	_, err := r.Batch(ctx(), ready.ID)
+	r.is(err, store.ErrNotFound)
+	_, err = r.Outcomes(ctx(), ready.ID, 0)
+	r.is(err, store.ErrNotFound)
+	r.inState(failed.ID, job.BatchFailed, 1, 0, 1, 0) // its dead letter is pending
+	r.inState(again.ID, job.BatchReady, 1, 1, 0, 0)   // it has a draft
+	r.inState(draft.ID, job.BatchDraft, 0, 0, 0, 0)
+	r.ok(r.actOn(store.ActResolve, members[0].ID))
+	r.clock.Advance(time.Hour)
+	r.sweep(keep, 100)
+	r.sweep(keep, 100) // the first one may have removed the last member after it examined the batch
+	_, err = r.Batch(ctx(), failed.ID)
+	r.is(err, store.ErrNotFound)
+	r.inState(again.ID, job.BatchReady, 1, 1, 0, 0)
+	for _, k := range r.dump().Keys {
+		if k.Owner == store.BatchMemberKey(ready.ID) || k.Owner == store.BatchMemberKey(failed.ID) {
+			r.fail("the key %q of a batch that is gone is still there", k.Key)
+		}
+	}
 }

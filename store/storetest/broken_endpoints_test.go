@@ -50,9 +50,9 @@ func endpointMutants() []mutant {
 	return []mutant{
 		{"forgets the ports of an endpoint", "N3_EndpointIsStoredAsItWasPut", with(bentEndpoints{put: func(e *store.Endpoint) { e.Ports = nil }})},
 		{"drops the old secret of an endpoint", "N3_RotatedSecretKeepsTheOldOneForATime", with(bentEndpoints{put: func(e *store.Endpoint) { e.KeepOld = 0 }})},
-		{"does not see 410", "N3_EndpointIsTurnedOffByWhatItAnswers", with(bentEndpoints{count: func(n *store.EndpointCount) { n.Gone = false }})},
-		{"does not hear of 410", "N3_EndpointThatTurnsOffIsHeardOfOnce", with(bentEndpoints{count: func(n *store.EndpointCount) { n.Gone = false }})},
-		{"does not see failures", "N3_EndpointIsTurnedOffByWhatItAnswers", with(bentEndpoints{count: func(n *store.EndpointCount) { n.Failing = false }})},
+		{"does not see 410", "N3_Trap25_EndpointIsTurnedOffByWhatItAnswers", with(bentEndpoints{count: func(n *store.EndpointCount) { n.Gone = false }})},
+		{"does not hear of 410", "N3_Trap25_EndpointThatTurnsOffIsHeardOfOnce", with(bentEndpoints{count: func(n *store.EndpointCount) { n.Gone = false }})},
+		{"does not see failures", "N3_Trap25_EndpointIsTurnedOffByWhatItAnswers", with(bentEndpoints{count: func(n *store.EndpointCount) { n.Failing = false }})},
 		{"writes a secret into the audit log", "N3_ChangesOfEndpointsAreAuditedWithoutSecrets", with(bentEndpoints{audit: func(a *store.Audit) { a.After += string(signing("a")) }})},
 		{"takes http", "N3_EndpointBounds", with(bentEndpoints{put: func(e *store.Endpoint) { e.AllowHTTP = true }})},
 	}

@@ -17,9 +17,10 @@ func endpointPromises() []promise {
 	return []promise{
 		{"N3_EndpointIsStoredAsItWasPut", endpointIsStored},
 		{"N3_RotatedSecretKeepsTheOldOneForATime", endpointIsRotated},
-		{"N3_EndpointIsTurnedOffByWhatItAnswers", endpointTurnsOff},
+		{"N3_Trap25_EndpointIsTurnedOffByWhatItAnswers", endpointTurnsOff},
 		{"N3_ChangesOfEndpointsAreAuditedWithoutSecrets", endpointsAreAudited},
-		{"N3_EndpointThatTurnsOffIsHeardOfOnce", endpointOffIsHeard},
+		{"N3_Trap25_EndpointThatTurnsOffIsHeardOfOnce", endpointOffIsHeard},
+		{"N3_NothingIsMadeForAnEndpointThatIsOff", nothingForAnEndpointThatIsOff},
 		{"N3_EndpointBounds", endpointBounds},
 	}
 }
@@ -255,4 +256,23 @@ func endpointOffIsHeard(r *rig) {
 	_, err = r.CountEndpoint(ctx(), "a", store.EndpointCount{Failed: 1, Failing: true, Gone: true})
 	r.ok(err)
 	same(r, "notices after it was turned on and answered 410 again", notices(), 2)
+}
+
+// No notice is made for an endpoint while it is off. After it is on again, its notices are made.
+//
+// part of: N3
+func nothingForAnEndpointThatIsOff(r *rig) {
+	r.publishRules(rulesOf(
+		notify.Rule{On: []notify.Event{notify.JobDead}, Channel: "hook", To: []string{"shop", "unknown"}, Every: true},
+		notify.Rule{On: []notify.Event{notify.JobDead}, Channel: "mail", To: []string{"ops"}, Every: true},
+	))
+	e := r.putEndpoint(endpoint("shop"))
+	die := func() { r.dead(func(n *job.New) { n.Queue = "else" }) }
+	same(r, "notices while it is on", r.newNotices(die), "job.dead shop, job.dead unknown, job.dead ops@example.com")
+	e.Off = store.OffByPerson
+	e = r.putEndpoint(e)
+	same(r, "notices while it is off", r.newNotices(die), "job.dead unknown, job.dead ops@example.com")
+	e.Off = ""
+	r.putEndpoint(e)
+	same(r, "notices after it is on again", r.newNotices(die), "job.dead shop, job.dead unknown, job.dead ops@example.com")
 }

@@ -20,9 +20,10 @@ func noticePromises() []promise {
 		{"N2_MembersAndTheirBatch", membersAndTheirBatch},
 		{"N2_ManyMembersAreADigest", manyMembersAreADigest},
 		{"N2_AWindowOfOneMessageAndOneDigest", oneMessageAndOneDigest},
+		{"N2_ADigestSaysWhatWasRetried", digestSaysWhatWasRetried},
 		{"N2_FirstOfAGroup", firstOfAGroup},
 		{"N2_EveryDeathHasItsNotice", everyDeathHasItsNotice},
-		{"N2_NoNoticeOfANotice", noNoticeOfANotice},
+		{"N2_Trap17_NoNoticeOfANotice", noNoticeOfANotice},
 		{"N2_HeldAndExpiredAndCrashed", heldAndExpiredAndCrashed},
 		{"R7_AsideConcernsNobody", asideConcernsNobody},
 		{"N2_ExpiredBatch", expiredBatch},
@@ -255,6 +256,35 @@ func oneMessageAndOneDigest(r *rig) {
 	same(r, "windows", r.dump().Windows, nil)
 	r.publishRules(deathRules)
 	same(r, "notices of a death after it", r.newNotices(func() { r.dead() }), "job.dead ops@example.com")
+}
+
+// A digest says which of its jobs were retried since, and does not list those that are removed.
+//
+// part of: N2
+func digestSaysWhatWasRetried(r *rig) {
+	r.publishRules(deathRules)
+	r.dead()
+	retried, dead, purged := r.dead(), r.dead(), r.dead()
+	r.ok(r.retry(retried))
+	purge := func(id job.ID) {
+		r.ok(r.actOn(store.ActResolve, id))
+		r.ok(r.actOn(store.ActPurge, id))
+	}
+	purge(purged)
+	got := r.newNotices(r.closeWindows)
+	same(r, "notices", got, "digest ops@example.com")
+	jobs := r.dump().Jobs
+	n, err := notify.Read(jobs[len(jobs)-1].Payload)
+	r.ok(err)
+	var listed []string
+	for _, j := range n.Facts.Digest.Items {
+		listed = append(listed, fmt.Sprint(j.ID, " ", j.Retried))
+	}
+	same(r, "jobs of the digest", listed, []string{fmt.Sprint(retried, " true"), fmt.Sprint(dead, " false")})
+	same(r, "counts", []int64{n.Facts.Digest.N, n.Facts.Digest.More}, []int64{3, 1})
+	// All jobs of the next digest are removed.
+	purge(r.dead())
+	same(r, "notices about a job that is removed", r.newNotices(r.closeWindows), "digest ops@example.com")
 }
 
 // part of: N2

@@ -71,7 +71,7 @@ var reachedBy = map[string]string{
 func operationNames() []string {
 	return []string{
 		"ReserveIDs", "Enqueue", "Exchange", "Heartbeat", "Rescue", "Cancel", "Retry", "SetQueue", "Declare", "Signals",
-		"Get", "GetAll", "Latest", "Lookup", "Failures", "DeadLetter", "List", "Series", "Due", "Heads", "Counts", "Queues", "Events", "EventSpan", "Audit", "AuditPage",
+		"Get", "GetAll", "Latest", "Lookup", "Processed", "Failures", "DeadLetter", "List", "Series", "Due", "Heads", "Counts", "Queues", "Events", "EventSpan", "Audit", "AuditPage",
 		"settle that is written", "settle that is written again", "heartbeat of a run that is still held", "enqueue with a known key",
 		"enqueue that is repeated", "cancel that is taken", "retry that is taken",
 		"DeadLetters", "Groups", "DeadStats", "Preview", "Act", "Original", "StartRedrive", "Redrive", "RedriveList", "ControlRedrive",

@@ -272,7 +272,7 @@ func (d *duel) sweep() {
 		return pick(d.t, what, 0, 0, time.Minute, time.Hour, 24*time.Hour)
 	}
 	keep := store.Retention{
-		Completed: age("completed"), Failures: age("failures"), Dead: age("dead"), Events: age("events"),
+		Completed: age("completed"), Failures: age("failures"), Dead: age("dead"), Events: age("events"), Batches: age("batches"),
 		DropPending: chance(d.t, "pending too", 4),
 	}
 	if d.apart && (keep.Events > 0 || keep.Completed > 0) {

@@ -23,6 +23,7 @@ func (d *duel) read() {
 		owner, kind, key = d.last.Jobs[i].Owner, d.last.Jobs[i].Kind, d.last.Jobs[i].Key
 	}
 	d.ask("Lookup", func(s store.Store) (any, error) { return s.Lookup(ctx(), owner, kind, key) })
+	d.ask("Processed", func(s store.Store) (any, error) { return s.Processed(ctx(), owner, kind, key) })
 	d.ask("DeadLetter", func(s store.Store) (any, error) { return s.DeadLetter(ctx(), id) })
 	d.ask("Counts", func(s store.Store) (any, error) {
 		counts, err := s.Counts(ctx())

@@ -16,6 +16,7 @@ func readPromises() []promise {
 		{"Q9_ManyJobsAreReadAtOnce", manyAreRead},
 		{"Q9_LastFailuresAreReadAtOnce", lastFailuresAreRead},
 		{"Q9_KeyNamesItsJob", keyNamesItsJob},
+		{"I1_KeyKeepsTheSummaryOfTheResult", keyKeepsTheSummary},
 		{"Q9_ListFilters", listFilters},
 		{"Q9_ListIsPagedFromTheNewest", listIsPaged},
 		{"Q9_LongLists", longLists},
@@ -128,6 +129,66 @@ func keyNamesItsJob(r *rig) {
 	held("ann", kind, "short", short)
 	r.clock.Advance(time.Microsecond)
 	held("ann", kind, "short", 0)
+}
+
+// The beginning of the result of a completed job stays with its key when retention removes the job, in the store and in
+// its dump, until another job takes the key. A job without a result leaves its key alone.
+//
+// proves: I1
+func keyKeepsTheSummary(r *rig) {
+	long := `{"receipt":"` + strings.Repeat("é", job.SummaryMax) + `"}`
+	done := func(key, result string, more ...func(*job.New)) job.ID {
+		id := r.add(append(more, func(n *job.New) { n.Owner, n.Key = "ann", key })...)
+		o := succeeded(r.takeID(id))
+		if result != "" {
+			o.Result = []byte(result)
+		}
+		r.end(o)
+		return id
+	}
+	none := func(key string) {
+		_, err := r.Processed(ctx(), "ann", kind, key)
+		r.is(err, store.ErrNotFound)
+	}
+	want := map[string]job.Processed{}
+	want["short"] = job.Processed{ID: done("short", `{"receipt":7}`), Summary: `{"receipt":7}`}
+	want["long"] = job.Processed{ID: done("long", long), Summary: job.Summary([]byte(long))}
+	want["empty"] = job.Processed{ID: done("empty", "")}
+	done("brief", "soon forgotten", func(n *job.New) { n.KeyUntil = r.in(2 * time.Hour) })
+	dead := r.dead(func(n *job.New) { n.Owner, n.Key = "ann", "dead" })
+	done(job.AliveKey+"one", "no result of a key that lives with its job")
+	check := func() {
+		for key, p := range want {
+			got, err := r.Processed(ctx(), "ann", kind, key)
+			r.ok(err)
+			same(r, "completed job of the key "+key, got, p)
+		}
+		none("dead")
+		none("unknown")
+		none(job.AliveKey + "one")
+		_, err := r.Processed(ctx(), "ben", kind, "short")
+		r.is(err, store.ErrNotFound)
+	}
+	check()
+	r.clock.Advance(90 * time.Minute)
+	same(r, "swept", r.sweep(store.Retention{Completed: time.Hour, Dead: 24 * time.Hour}, 10).Completed, int64(5))
+	_, err := r.Get(ctx(), want["long"].ID)
+	r.is(err, store.ErrNotFound)
+	check()
+	kept := map[string]string{}
+	for _, k := range r.dump().Keys {
+		if k.Job != dead {
+			kept[k.Key] = k.Result
+		}
+	}
+	same(r, "results of the keys", kept, map[string]string{"short": `{"receipt":7}`, "long": long[:job.SummaryKept], "empty": "", "brief": "soon forgotten"})
+
+	r.clock.Advance(time.Hour) // the key brief is free, and another job takes it
+	none("brief")
+	again := done("brief", "")
+	got, err := r.Processed(ctx(), "ann", kind, "brief")
+	r.ok(err)
+	same(r, "the job that took the key", got, job.Processed{ID: again})
 }
 
 // proves: Q9

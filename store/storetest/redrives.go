@@ -19,6 +19,7 @@ func redrivePromises() []promise {
 		{"D7_AnotherCauseStopsARedrive", anotherCause},
 		{"D7_DeathsStopARedrive", deathsStop},
 		{"D7_AResumedRedriveSendsACanaryAgain", resumeSendsCanary},
+		{"D7_StopsAreHeardOf", stopsAreHeardOf},
 		{"D7_CanaryOfWhichNoneCompletesStops", barrenCanary},
 		{"D7_RampStopsByItself", rampStops},
 		{"D7_LaterDeathsDoNotJoin", laterDeathsDoNotJoin},

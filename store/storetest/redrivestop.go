@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/notify"
 	"github.com/redrive/redrive/store"
 )
 
@@ -96,4 +97,26 @@ func resumeSendsCanary(r *rig) {
 	d := r.redrive(id)
 	same(r, "end", []any{d.State, d.Released, d.Answered, d.Again, d.Completed, d.Dead, d.Causes},
 		[]any{store.RedriveEnded, int64(60), int64(60), int64(31), int64(29), int64(31), []store.RedriveCause(nil)})
+}
+
+// People hear of a redrive that was stopped by itself, each time, and of no other end of one.
+//
+// part of: D7, N2
+func stopsAreHeardOf(r *rig) {
+	r.publishRules(rulesOf(notify.Rule{On: []notify.Event{notify.RedriveStopped}, Channel: "mail", To: []string{"ops"}, Team: true}))
+	r.dieAll(20, "A")
+	id := r.startRedrive(canaryOf(5)).ID
+	r.step(100)
+	r.answer(5, "A")
+	const stopped = "redrive.stopped ops@example.com"
+	same(r, "notices of a canary that fails", r.newNotices(func() { r.step(100) }), stopped)
+	r.clock.Advance(time.Second)
+	_, err := r.ControlRedrive(ctx(), person, id, store.RedriveResume)
+	r.ok(err)
+	r.step(100)
+	r.answer(5, "A")
+	same(r, "notices of the next canary", r.newNotices(func() { r.step(100) }), stopped)
+	_, err = r.ControlRedrive(ctx(), person, id, store.RedriveCancel)
+	r.ok(err)
+	same(r, "notices of a redrive that is cancelled", r.newNotices(func() { r.step(100) }), "")
 }

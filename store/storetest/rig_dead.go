@@ -139,6 +139,7 @@ func (r *rig) sweep(keep store.Retention, limit int) (sum store.Swept) {
 		sum.Pending += s.Pending
 		sum.Events += s.Events
 		sum.Keys += s.Keys
+		sum.Batches += s.Batches
 		sum.Reopened += s.Reopened
 		if !s.More {
 			return sum

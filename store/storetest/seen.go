@@ -19,6 +19,7 @@ func seenPromises() []promise {
 		{"Q9_ActsOnTheRedriveThatWasSeen", actsOnTheRedriveThatWasSeen},
 		{"Q9_ActsOnTheGroupThatWasSeen", actsOnTheGroupThatWasSeen},
 		{"X3_SeenIsForOneJob", seenIsForOneJob},
+		{"Q9_ManyJobsAreRetriedInTheLivesThatWereSeen", livesThatWereSeen},
 		{"X2_AuditHasTheOwner", auditHasTheOwner},
 	}
 }
@@ -285,6 +286,31 @@ func seenIsForOneJob(r *rig) {
 		_, err = r.SetQueue(ctx(), by, store.QueueChange{Name: queue})
 		r.is(err, store.ErrInvalid)
 	})
+}
+
+// Of several dead jobs, one was retried and died again after they were seen. Its new death is not
+// retried.
+//
+// proves: Q9
+func livesThatWereSeen(r *rig) {
+	a, b := r.dead(), r.dead()
+	act := store.Action{Do: store.ActRetry, IDs: []job.ID{a, b}, Lives: []int32{1, 1}}
+	r.ok(r.retry(b))
+	r.end(died(r.takeID(b), "A", job.NonRetriable))
+	preview, err := r.Preview(ctx(), act)
+	r.ok(err)
+	acted, err := r.Act(ctx(), person, act)
+	r.ok(err)
+	for _, answer := range []store.Acted{preview, acted} {
+		same(r, "retried jobs", answer.Done, int64(1))
+		r.ok(answer.Errors[0])
+		r.is(answer.Errors[1], store.ErrMoved)
+	}
+	r.state(a, job.Waiting)
+	r.state(b, job.Dead)
+	act.Lives = []int32{1}
+	_, err = r.Act(ctx(), person, act)
+	r.is(err, store.ErrInvalid)
 }
 
 // proves: X2

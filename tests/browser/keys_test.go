@@ -99,13 +99,13 @@ func TestU4_OnlyTwoKeys(t *testing.T) {
 	tb := s.newTab(1280, 900)
 	tb.open("/jobs")
 	tb.until("Live")
-	before := value[string](tb, `location.href + document.querySelector("main").innerText.replace(/[0-9:]+ UTC|\d+s? ago|now/g, "")`)
+	before := value[string](tb, `location.href + document.querySelector("main").innerText.replace(/[0-9:]+ UTC|[0-9hms.]+ ago|now/g, "")`)
 	for c := '!'; c <= '~'; c++ {
 		if c != '/' && c != '?' {
 			tb.keys(string(c))
 		}
 	}
-	if now := value[string](tb, `location.href + document.querySelector("main").innerText.replace(/[0-9:]+ UTC|\d+s? ago|now/g, "")`); now != before || value[string](tb, `document.activeElement.tagName`) != "BODY" {
+	if now := value[string](tb, `location.href + document.querySelector("main").innerText.replace(/[0-9:]+ UTC|[0-9hms.]+ ago|now/g, "")`); now != before || value[string](tb, `document.activeElement.tagName`) != "BODY" {
 		t.Errorf("a key has changed the page from %q to %q", before, now)
 	}
 	tb.keys("?")

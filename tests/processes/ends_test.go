@@ -108,24 +108,7 @@ func lastEnds(t *testing.T, where string) {
 		t.Fatal(err)
 	}
 	defer p.Close()
-	for range *endProcesses {
-		cmd := exec.Command(os.Args[0])
-		cmd.Env, cmd.Stderr = append(os.Environ(), endsEnv+"="+where), os.Stderr
-		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-		input, err := cmd.StdinPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
-		defer func() {
-			_ = input.Close() // it ends then
-			if err := cmd.Wait(); err != nil {
-				t.Errorf("a process: %v", err)
-			}
-		}()
-	}
+	startEnders(t, where, *endProcesses)
 	for i := range *endBatches {
 		first, err := p.ReserveIDs(t.Context(), membersEach)
 		if err != nil {
@@ -172,6 +155,32 @@ func lastEnds(t *testing.T, where string) {
 			t.Fatalf("%d of %d batches are READY", ready, *endBatches)
 		}
 	}
+}
+
+// startEnders starts processes that end jobs until the test ends. The test may kill them.
+func startEnders(t *testing.T, where string, n int) (all []*exec.Cmd) {
+	t.Helper()
+	for range n {
+		cmd := exec.Command(os.Args[0])
+		cmd.Env, cmd.Stderr = append(os.Environ(), endsEnv+"="+where), os.Stderr
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		input, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			_ = input.Close() // it ends then
+			err := cmd.Wait()
+			if status, ok := cmd.ProcessState.Sys().(syscall.WaitStatus); err != nil && (!ok || !status.Signaled()) {
+				t.Errorf("a process: %v", err)
+			}
+		})
+		all = append(all, cmd)
+	}
+	return all
 }
 
 // retryDead retries all that is dead.

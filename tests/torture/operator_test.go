@@ -42,6 +42,7 @@ func (r *round) operate(c int, over <-chan struct{}) {
 				r.faulted("cancellation")
 			}
 			r.triage(ctx, s, random.IntN(triages))
+			r.operateBatch(ctx, s, random.IntN(batchActions))
 			r.writeLate(ctx, s)
 			r.sweep(ctx, s)
 		})

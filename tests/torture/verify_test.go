@@ -40,7 +40,7 @@ func (r *round) verify() error {
 		return err
 	}
 	h := &check.History{
-		Enqueues: notes.Enqueues, Runs: notes.Runs, Writes: notes.Writes, Notices: notes.Notices,
+		Enqueues: notes.Enqueues, Runs: notes.Runs, Writes: notes.Writes, Notices: notes.Notices, Begins: notes.Begins,
 		Dump: dump, Purged: r.purged, Integrity: r.program.integrity(ctx, r), Limits: plan.Limits(), Drained: true,
 		Retention: r.retains(), Acts: r.acts, Processes: r.holders(dump), Children: r.children, Troubles: r.troubles,
 		Healed: job.Micros(r.healed.Load()), Slots: r.program.slots(), WaitMax: readyMax,

@@ -92,6 +92,10 @@ func (x *index) batchState(b *store.Batch, broken func(job.ID, string, ...any)) 
 		broken(0, "batch %d is %s, but its last outcome is %s", b.ID, b.State, outcomes[len(outcomes)-1].State)
 	case b.State == job.BatchDraft && b.Total > 0:
 		broken(0, "batch %d is %s and has %d published members", b.ID, b.State, b.Total)
+	case b.State == job.BatchExpired && (len(outcomes) == 0 || b.ExpiresAt == 0 || b.ExpiresAt > x.Dump.Now):
+		broken(0, "batch %d is %s with %d outcomes, and expires at %d", b.ID, b.State, len(outcomes), b.ExpiresAt)
+	case b.State == job.BatchExpired && !b.AllEnded():
+		broken(0, "batch %d is %s, and not all of its %d members have ended", b.ID, b.State, b.Total)
 	}
 }
 
@@ -138,9 +142,11 @@ func oneOutcome(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// noEarlyOutcome follows the members by their events, and compares them with each end of their batch.
+// noEarlyOutcome follows the members by their events, and compares them with each end of their batch. When a batch
+// has expired, no member of it lives again and it has no outcome any more.
 func noEarlyOutcome(x *index, broken func(job.ID, string, ...any)) {
 	live := make(map[int64]map[job.ID]int) // 1 for a member that has not ended
+	expired := make(map[int64]bool)
 	aside := make(map[job.ID]bool)
 	for i := range x.Dump.Jobs {
 		aside[x.Dump.Jobs[i].ID] = x.Dump.Jobs[i].Aside
@@ -155,6 +161,9 @@ func noEarlyOutcome(x *index, broken func(job.ID, string, ...any)) {
 			}
 			if (e.From == job.None || e.From.Terminal()) && !e.To.Terminal() {
 				members[e.Job]++
+				if expired[e.Batch] {
+					broken(e.Job, "went to %s at event %s, after its batch %d had expired", e.To, e.Cursor, e.Batch)
+				}
 			} else if e.To.Terminal() {
 				members[e.Job]--
 			}
@@ -163,9 +172,13 @@ func noEarlyOutcome(x *index, broken func(job.ID, string, ...any)) {
 			}
 		}
 		state, err := job.ParseBatchState(strings.ToUpper(e.Reason))
-		if e.Type != event.BatchChanged || err != nil || !state.Ended() {
+		if e.Type != event.BatchChanged || err != nil || !state.Ended() && state != job.BatchExpired {
 			continue
 		}
+		if expired[e.Batch] {
+			broken(0, "batch %d was %s at event %s, after it had expired", e.Batch, e.Reason, e.Cursor)
+		}
+		expired[e.Batch] = state == job.BatchExpired
 		for id := range live[e.Batch] {
 			broken(id, "batch %d was %s at event %s at %s, when %d of its members had not ended; this is one of them", e.Batch, e.Reason, e.Cursor, e.At.Time().Format("15:04:05.000000"), len(live[e.Batch]))
 			break

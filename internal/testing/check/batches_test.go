@@ -24,21 +24,31 @@ func batchMutants() []mutant {
 		{"a batch counts a draft that is not there", breaks(check.BatchCounts), with(store.Batch{State: job.BatchDraft, Drafts: 1})},
 		{"a batch has not ended although all its members have", breaks(check.BatchCounts), with(store.Batch{State: job.BatchProcessing, BatchCounts: counts})},
 		{"a batch has ended without an outcome", breaks(check.BatchCounts), with(store.Batch{State: job.BatchReady})},
+		{"a batch has expired that never ended", breaks(check.BatchCounts), with(store.Batch{State: job.BatchExpired, NewBatch: store.NewBatch{ExpiresAt: 1}})},
+		{"a batch has expired before its time", breaks(check.BatchCounts, check.OneOutcome), with(store.Batch{State: job.BatchExpired, Outcome: 1}, store.BatchOutcome{N: 1, State: job.BatchReady})},
 		{"an outcome was lost", breaks(check.OneOutcome), with(store.Batch{State: job.BatchDraft, Outcome: 1})},
 		{"an outcome has no event", breaks(check.OneOutcome), with(store.Batch{State: job.BatchReady, Outcome: 1}, store.BatchOutcome{N: 1, State: job.BatchReady})},
-		{"a batch ended before its member", breaks(check.NoEarlyOutcome), func(h *check.History) {
-			for i := range h.Dump.Events {
-				e := &h.Dump.Events[i]
-				if e.Job != plain {
-					continue
-				}
-				e.Batch = 1
-				if e.Type == event.JobSucceeded {
-					early := event.Event{Cursor: e.Cursor, At: e.At, Type: event.BatchChanged, Batch: 1, Reason: "ready", Note: "1"}
-					h.Dump.Events = slices.Insert(h.Dump.Events, i, early)
-					return
+		{"a batch ended before its member", breaks(check.NoEarlyOutcome), changesBefore(event.JobSucceeded, "ready")},
+		{"a batch expired before its member had ended", breaks(check.NoEarlyOutcome), changesBefore(event.JobSucceeded, "expired")},
+		{"a member was added after its batch had expired", breaks(check.NoEarlyOutcome), changesBefore(event.JobEnqueued, "expired")},
+		{"a batch ended after it had expired", breaks(check.NoEarlyOutcome), changesBefore(event.JobEnqueued, "expired", "ready")},
+	}
+}
+
+// changesBefore makes a job the member of a batch, which changes to the states before the event of the job.
+func changesBefore(t event.Type, states ...string) func(*check.History) {
+	return func(h *check.History) {
+		at := -1
+		for i := range h.Dump.Events {
+			if e := &h.Dump.Events[i]; e.Job == plain {
+				if e.Batch = 1; e.Type == t {
+					at = i
 				}
 			}
-		}},
+		}
+		for i, state := range states {
+			e := h.Dump.Events[at]
+			h.Dump.Events = slices.Insert(h.Dump.Events, at+i, event.Event{Cursor: e.Cursor, At: e.At, Type: event.BatchChanged, Batch: 1, Reason: state, Note: "1"})
+		}
 	}
 }

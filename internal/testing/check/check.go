@@ -66,7 +66,7 @@ const (
 	// OneOutcome: each end of a batch has one outcome and one event, and the outcomes are numbered
 	// without gaps.
 	OneOutcome Invariant = "OneOutcome"
-	// NoEarlyOutcome: a batch ends when all its members have ended, and not before.
+	// NoEarlyOutcome: a batch ends when all its members have ended, and not before. One that has expired stays so.
 	NoEarlyOutcome Invariant = "NoEarlyOutcome"
 	// NoticeKept: a recipient is notified once, by a notice, a digest or a window that is open, of each death and each outcome
 	// of which the rules tell them, and of nothing else. All attempts of a notice have one id.

@@ -18,7 +18,9 @@ type History struct {
 	Enqueues []Enqueue
 	Runs     []Run
 	Writes   []Write
-	Dump     *store.Dump
+	// Begins are the runs of which workers have reported to the store that they begin, recorded before the call.
+	Begins []store.Run
+	Dump   *store.Dump
 	// Integrity has the problems that the store's own check of its file found.
 	Integrity []string
 	Limits    map[string]Limits // the limits of each kind

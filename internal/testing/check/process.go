@@ -6,6 +6,7 @@ import (
 
 	"github.com/redrive/redrive/event"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 // strayMax is how long a child may be seen after the end of its worker. The kernel and the guard
@@ -142,7 +143,7 @@ func ownCrash(x *index, broken func(job.ID, string, ...any)) {
 			}
 			r := p.run(e.Token)
 			if r == nil {
-				if !x.diedAtStart(p.failure(e.Token)) {
+				if !x.diedAtStart(store.Run{ID: p.id, Token: e.Token}, p.failure(e.Token)) {
 					broken(p.id, "died of the crash of run %d, which no handler began", e.Token)
 				}
 				continue
@@ -160,10 +161,14 @@ func ownCrash(x *index, broken func(job.ID, string, ...any)) {
 	}
 }
 
-// diedAtStart reports whether the process of a crashed run died just before it called the handler. Retention
-// may have removed the failure record, which names the process; then it may be any process.
-func (x *index) diedAtStart(f *job.Failure) bool {
-	return slices.ContainsFunc(x.Processes, func(w Process) bool { return w.AtStart && (f == nil || f.Holder == w.Name) })
+// diedAtStart reports whether the process of a crashed run died just before it called the handler: it was killed there,
+// or when it had reported to the store that the run begins. Retention may have removed the failure record, which names the
+// process; then it may be any process.
+func (x *index) diedAtStart(run store.Run, f *job.Failure) bool {
+	reported := slices.Contains(x.Begins, run)
+	return slices.ContainsFunc(x.Processes, func(w Process) bool {
+		return (w.AtStart || reported && w.Disturbed > 0) && (f == nil || f.Holder == w.Name)
+	})
 }
 
 // beside reports whether the handler of another run was called in the process of r while r was

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -102,11 +103,20 @@ func handedBack(t *testing.T) *check.History {
 func TestAProcessMayDieJustBeforeItCallsTheHandler(t *testing.T) {
 	t.Parallel()
 	for i, own := range []bool{true, false} { // the worker "w" has the run, the process "gone" does not
-		h := sound(t)
-		drop(&h.Runs, func(r check.Run) bool { return r.Job == toxic && r.Token == row(h, toxic).Token })
-		h.Processes[i].AtStart = true
-		if found := check.Check(h); (len(found) == 0) != own {
-			t.Errorf("the process %s died before the handler: got the violations %v, want some only for another process than that of the run", h.Processes[i].Name, found)
+		for _, reported := range []bool{false, true} { // it was killed after it had reported to the store that the run begins
+			h := sound(t)
+			last := row(h, toxic).Token
+			drop(&h.Runs, func(r check.Run) bool { return r.Job == toxic && r.Token == last })
+			h.Processes[0].Disturbed, h.Processes[1].Disturbed = 0, 0
+			if reported {
+				h.Begins, h.Processes[i].Disturbed = []store.Run{{ID: toxic, Token: last}}, 1
+			} else {
+				h.Processes[i].AtStart = true
+			}
+			found := slices.DeleteFunc(check.Check(h), func(v check.Violation) bool { return v.Invariant != check.OwnCrash })
+			if (len(found) == 0) != own {
+				t.Errorf("the process %s died before the handler, reported %v: got the violations %v, want some only for another process than that of the run", h.Processes[i].Name, reported, found)
+			}
 		}
 	}
 }

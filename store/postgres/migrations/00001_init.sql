@@ -570,6 +570,7 @@ CREATE TABLE redrive_keys (
 	created_at bigint NOT NULL,
 	until      bigint, -- when the key is forgotten; NULL: never
 	state      bigint, -- state of the job when retention or a purge removed it; NULL: the job exists, or it was completed
+	result     bytea, -- the first bytes (job.SummaryKept) of the result of a completed job, when retention removed it
 	PRIMARY KEY (owner, kind, key)
 );
 

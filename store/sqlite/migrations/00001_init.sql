@@ -557,6 +557,7 @@ CREATE TABLE redrive_keys (
 	created_at INTEGER NOT NULL,
 	until      INTEGER, -- when the key is forgotten; NULL: never
 	state      INTEGER, -- state of the job when retention or a purge removed it; NULL: the job exists, or it was completed
+	result     BLOB, -- the first bytes (job.SummaryKept) of the result of a completed job, when retention removed it
 	PRIMARY KEY (owner, kind, key)
 ) WITHOUT ROWID;
 

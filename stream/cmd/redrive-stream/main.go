@@ -186,7 +186,7 @@ func (c *runCmd) stream(ctx context.Context, s store.Store, settings *config.Con
 	client, err := redrive.New(s, &redrive.Config{
 		Queues: map[string]redrive.Queue{c.Queue: {Workers: 2}}, PayloadMax: settings.Limits.PayloadBytes, Logger: cfg.Log,
 		MaxAttempts: settings.MaxAttempts, Retention: redrive.Retention{Completed: keep.Completed, Failures: keep.Failures, Dead: keep.Dead,
-			DropPending: keep.DropPending, Events: keep.Events},
+			DropPending: keep.DropPending, Events: keep.Events, Batches: keep.Batches},
 	})
 	if err != nil {
 		return err

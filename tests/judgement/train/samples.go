@@ -101,6 +101,9 @@ func readTuned(dir string, add func(string, texts.Part, score.Item, bool)) error
 			}
 			it := score.Item{Text: strings.NewReplacer(`\n`, "\n", `\t`, "\t").Replace(text)}
 			for k, c := range strings.Fields(classes) {
+				if strings.HasPrefix(c, "@") { // the rule that decides
+					continue
+				}
 				if k == 0 {
 					it.Class = failure.Class(c)
 				} else {

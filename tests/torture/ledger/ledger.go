@@ -22,6 +22,7 @@ const (
 	Taken   Op = "taken"   // the store accepted the job as ID
 	Refused Op = "refused" // the store refused the job
 
+	Start  Op = "start"  // the worker is about to report to the store that run Token of job ID begins
 	Begin  Op = "begin"  // a handler has got run Token of job ID
 	Finish Op = "finish" // the handler is about to return
 

@@ -46,6 +46,7 @@ type Notes struct {
 	Runs     []check.Run
 	Writes   []check.Write
 	Notices  []check.Notice
+	Begins   []store.Run
 	Plans    map[string]plan.Plan // the plans of the jobs, by the name of the submission
 	Stalls   []Stall
 	InTx     []string // names of the submissions that were enqueued together with a row of the application
@@ -107,6 +108,8 @@ func (m *merger) add(l *Line) {
 		if e := &m.notes.Enqueues[m.enqueues[l.Name]]; !e.Again {
 			e.Answer = check.Refused
 		}
+	case Start:
+		m.notes.Begins = append(m.notes.Begins, run)
 	case Begin:
 		m.runs[run] = len(m.notes.Runs)
 		m.notes.Runs = append(m.notes.Runs, check.Run{Job: l.ID, Life: l.Life, Token: l.Token, Holder: l.Holder,

@@ -76,6 +76,20 @@ func (s *noted) exchange(ctx context.Context, x store.Exchange) (store.Exchanged
 	return out, s.note(answered)
 }
 
+// Heartbeat implements store.Worker.
+func (s *noted) Heartbeat(ctx context.Context, b store.Beat) ([]store.RunStatus, error) {
+	if b.Begin {
+		lines := make([]ledger.Line, len(b.Runs))
+		for i, run := range b.Runs {
+			lines[i] = ledger.Line{Op: ledger.Start, At: time.Now().UnixMicro(), ID: run.ID, Token: run.Token}
+		}
+		if err := s.note(lines); err != nil {
+			return nil, err
+		}
+	}
+	return s.Place.Heartbeat(ctx, b)
+}
+
 // outcomes returns a line for each outcome that belongs in the ledger, with the outcome's position.
 // The engine's outcome of a run that ended in a transaction is left out: the store has the outcome
 // of the transaction.
