@@ -124,14 +124,12 @@ func (t *tx) take(x *store.Taking) ([]store.Taken, error) {
 	for _, n := range c.fresh {
 		t.insert(n)
 	}
+	t.endDead(x, answer)
 	i := 0
 	for k := range x.Parts {
 		part := &x.Parts[k]
 		p := t.logs.positions[positionName{x.Stream, part.Place}]
 		for m := range part.Records {
-			if o := part.Records[m].Death; o != nil && answer[i].Fate == store.FateDead {
-				t.endTaken(o, store.TakenBy(x.Stream))
-			}
 			if a := &answer[i]; part.Records[m].Revive && a.Fate == store.FateExisting && a.State == job.Dead && t.reviveFor(x.Stream, a.Job) {
 				a.Fate = store.FateRevived
 			}
@@ -143,6 +141,19 @@ func (t *tx) take(x *store.Taking) ([]store.Taken, error) {
 		}
 	}
 	return answer, nil
+}
+
+// endDead ends the jobs of records that cannot be tasks. It comes before the retries of dead jobs, also in the events.
+func (t *tx) endDead(x *store.Taking, answer []store.Taken) {
+	i := -1
+	for k := range x.Parts {
+		for m := range x.Parts[k].Records {
+			i++
+			if o := x.Parts[k].Records[m].Death; o != nil && answer[i].Fate == store.FateDead {
+				t.endTaken(o, store.TakenBy(x.Stream))
+			}
+		}
+	}
 }
 
 // endTaken ends the job of a record that cannot be a task, as if a worker had claimed it and ended its run.
