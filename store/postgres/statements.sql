@@ -2444,6 +2444,37 @@ UPDATE redrive.redrive_sinks SET seq = $3, idx = $4, holder = $5, token = $6, un
 WHERE stream = $1 AND sink = $2;
 
 -- ----------------------------------------------------------------------------
+-- Marks
+-- ----------------------------------------------------------------------------
+
+-- name: selMark
+SELECT key, holder, token, until, done_at, forget_at, job, summary
+FROM redrive.redrive_marks
+WHERE key = $1
+FOR UPDATE;
+
+-- name: allMarks
+SELECT key, holder, token, until, done_at, forget_at, job, summary
+FROM redrive.redrive_marks
+ORDER BY key;
+
+-- name: insMark
+INSERT INTO redrive.redrive_marks (key, holder, token, until) VALUES ($1, '', 0, 0)
+ON CONFLICT (key) DO NOTHING;
+
+-- name: setMark
+UPDATE redrive.redrive_marks SET holder = $2, token = $3, until = $4, done_at = $5, forget_at = $6, job = $7, summary = $8
+WHERE key = $1;
+
+-- name: delMark
+DELETE FROM redrive.redrive_marks WHERE key = $1;
+
+-- name: delMarks
+DELETE FROM redrive.redrive_marks
+WHERE key IN (SELECT key FROM redrive.redrive_marks WHERE forget_at <= $1 ORDER BY forget_at, key LIMIT $2
+	FOR UPDATE SKIP LOCKED);
+
+-- ----------------------------------------------------------------------------
 -- The index of owners
 -- ----------------------------------------------------------------------------
 

@@ -1715,6 +1715,35 @@ UPDATE redrive_sinks SET seq = ?3, idx = ?4, holder = ?5, token = ?6, until = ?7
 WHERE stream = ?1 AND sink = ?2;
 
 -- ----------------------------------------------------------------------------
+-- Marks
+-- ----------------------------------------------------------------------------
+
+-- name: selMark
+SELECT key, holder, token, until, done_at, forget_at, job, summary
+FROM redrive_marks
+WHERE key = ?1;
+
+-- name: allMarks
+SELECT key, holder, token, until, done_at, forget_at, job, summary
+FROM redrive_marks
+ORDER BY key;
+
+-- name: insMark
+INSERT INTO redrive_marks (key, holder, token, until) VALUES (?1, '', 0, 0)
+ON CONFLICT (key) DO NOTHING;
+
+-- name: setMark
+UPDATE redrive_marks SET holder = ?2, token = ?3, until = ?4, done_at = ?5, forget_at = ?6, job = ?7, summary = ?8
+WHERE key = ?1;
+
+-- name: delMark
+DELETE FROM redrive_marks WHERE key = ?1;
+
+-- name: delMarks
+DELETE FROM redrive_marks
+WHERE key IN (SELECT key FROM redrive_marks WHERE forget_at <= ?1 ORDER BY forget_at, key LIMIT ?2);
+
+-- ----------------------------------------------------------------------------
 -- The index of owners
 -- ----------------------------------------------------------------------------
 

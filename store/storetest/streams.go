@@ -30,6 +30,10 @@ func streamPromises() []promise {
 		{"S4_SinkHasOneHolder", sinkHasOneHolder},
 		{"S4_SinkKeepsItsError", sinkKeepsItsError},
 		{"X3_StreamBounds", streamBounds},
+		{"I2_MarkHasOneHolder", markHasOneHolder},
+		{"I2_MarkOfSixteen", markOfSixteen},
+		{"I2_MarkIsForgotten", markIsForgotten},
+		{"X3_MarkBounds", markBounds},
 	}
 }
 
