@@ -126,7 +126,7 @@ func TestI2_StoppedHolderIsRefused(t *testing.T) {
 		faults := faultstore.New(s, nil)
 		first, second := newGuard(t, faults, guard.Config{Lease: 9 * time.Second}), newGuard(t, s, guard.Config{})
 		_, err := guard.Do(t.Context(), first, "k", func(ctx context.Context) (string, error) {
-			time.Sleep(20 * time.Second)
+			<-time.After(20 * time.Second)
 			if _, err := guard.Do(t.Context(), second, "k", sent); !errors.Is(err, guard.ErrBusy) {
 				t.Errorf("after two leases: got %v, want that the key is busy: its lease was extended", err)
 			}
@@ -135,7 +135,7 @@ func TestI2_StoppedHolderIsRefused(t *testing.T) {
 			if !errors.Is(context.Cause(ctx), guard.ErrLost) {
 				t.Errorf("the context ended because of %v, want ErrLost", context.Cause(ctx))
 			}
-			time.Sleep(9 * time.Second)
+			<-time.After(9 * time.Second)
 			if got, err := guard.Do(t.Context(), second, "k", sent); got != "sent" || err != nil {
 				t.Errorf("after the lease: got %q and %v, want that the next process does it", got, err)
 			}
@@ -173,7 +173,7 @@ func TestI2_FastSideHangs(t *testing.T) {
 		}
 		f.hangs.Store(false)
 		f.keys.Clear() // it was flushed
-		time.Sleep(guard.FastPause)
+		<-time.After(guard.FastPause)
 		if _, err := guard.Do(t.Context(), g, "a", sent); !errors.Is(err, guard.ErrProcessed) {
 			t.Errorf("got %v, want ErrProcessed although the fast side has forgotten the key", err)
 		}

@@ -348,7 +348,7 @@ WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token - 1;
 -- name: setClaimed
 UPDATE redrive.redrive_jobs
 SET state = 3, token = $2, lease_until = $3, claimed_at = $4, holder = $5, crash_max = $6, terms = $7
-WHERE id = $1 AND state < 3;
+WHERE id = $1 AND token = $2 - 1;
 
 -- name: longPayloads :own
 SELECT job, payload FROM redrive.redrive_bodies WHERE job = ANY($1::bigint[]);
