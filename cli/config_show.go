@@ -46,6 +46,13 @@ func (c *configShowCmd) Run(a *app) error {
 		} {
 			t.add(name, row[0], orDash(row[1]), orDash(row[2]))
 		}
+		if m := s.Marks; m != nil {
+			t.add(name, "marks", m.Redis.String(), s.Sources["marks"])
+		}
+		if d := s.Documents; d != nil {
+			t.add(name, "documents", d.MongoDB.String(), s.Sources["documents"])
+			t.add(name, "documents.dead", d.Dead, orDash(s.Sources["documents.dead"]))
+		}
 		for _, setting := range config.NumberNames() {
 			if value := s.Numbers[setting]; value != "" {
 				t.add(name, setting, value, s.Sources[setting])

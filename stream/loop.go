@@ -88,6 +88,10 @@ func (l *loop) do(ctx context.Context, action intake.Action) (intake.Event, erro
 		}
 		return l.polled(parts), err
 	case intake.Take:
+		if err := l.skip(writing, a.Parts); err != nil {
+			l.Log.WarnContext(ctx, "records wait: it is not known which tasks others have processed", "stream", l.Name, "topic", l.topic.Name, "error", err)
+			return intake.Taken{Err: err}, nil
+		}
 		taken, err := l.client.Take(own.Kinds(writing), l.Name, l.parts(a.Parts))
 		if err != nil {
 			l.Log.WarnContext(ctx, "records are not stored yet", "stream", l.Name, "topic", l.topic.Name, "error", err)

@@ -24,6 +24,7 @@ import (
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/stream/intake"
 	"github.com/redrive/redrive/stream/kafka"
+	"github.com/redrive/redrive/stream/project"
 	"github.com/redrive/redrive/stream/wire"
 )
 
@@ -40,6 +41,12 @@ const (
 	stopMax        = 10 * time.Second
 	keptOfLarge    = 64 << 10 // bytes that are kept of a value that is too large
 )
+
+// Processed knows which tasks others have processed, such as marks in Redis.
+type Processed interface {
+	// Processed reports for each idempotency key whether its task was processed.
+	Processed(ctx context.Context, keys []string) ([]bool, error)
+}
 
 // Config says what a stream reads and what becomes of it.
 type Config struct {
@@ -64,8 +71,15 @@ type Config struct {
 	// Store is the client's store, which keeps the cursors of what is written to topics. It is
 	// required with Retry, Dead or Results.
 	Store store.Streams
-	TLS   *kafka.TLS  // nil: connections are not encrypted
-	SASL  *kafka.SASL // nil: no login
+	// Processed are asked, one after the other, which tasks others have processed. Their records are skipped. After an error
+	// the records wait.
+	Processed []Processed
+	// Marks get the keys of completed tasks, under the names of sinks such as "marks". They require Store.
+	Marks map[string]project.Marker
+	// Documents get the dead letters of the stream. They require Store.
+	Documents project.DocumentStore
+	TLS       *kafka.TLS  // nil: connections are not encrypted
+	SASL      *kafka.SASL // nil: no login
 	// AllowCompacted lets the topic be compacted: records that vanish before they are read are no tasks.
 	AllowCompacted bool
 	Alongside      bool         // the group may have members that are not of redrive
@@ -94,7 +108,7 @@ func (c *Config) filled() (*Config, error) {
 			return nil, fmt.Errorf("stream %q: task_type %q becomes the kind %q: kinds that begin with %q are redrive's own; use another name", c.Name, name, kind, notify.Prefix)
 		}
 	}
-	if (c.Retry != "" || c.Dead != "" || c.Results != "") && c.Store == nil {
+	if (c.Retry != "" || c.Dead != "" || c.Results != "" || len(c.Marks) > 0 || c.Documents != nil) && c.Store == nil {
 		return nil, fmt.Errorf("stream %q: Store is nil; a stream that writes to topics keeps its cursors in the store", c.Name)
 	}
 	if full.MinWait == 0 {

@@ -142,7 +142,7 @@ func (c *Config) kindsOf(s *Stream) (kinds []string) {
 
 // FromEnvironment replaces settings of a stream with the preset chat by those of the environment:
 // KAFKA_BOOTSTRAP_SERVERS, KAFKA_TOPIC_PRIMARY, KAFKA_TOPIC_RETRY, RETRY_MAX_ATTEMPTS, RETRY_BASE_DELAY_SECONDS,
-// RETRY_EXPONENTIAL_BASE, RETRY_MAX_DELAY_SECONDS, RETRY_JITTER_MAX_SECONDS and DLQ_RETENTION_DAYS. A stream without a preset does
+// RETRY_EXPONENTIAL_BASE, RETRY_MAX_DELAY_SECONDS, RETRY_JITTER_MAX_SECONDS, DLQ_RETENTION_DAYS, REDIS_URL, MONGODB_URL and DLQ_COLLECTION. A stream without a preset does
 // not read the environment. It returns an error that names each variable with a wrong value, and the
 // bound.
 func (s *Stream) FromEnvironment(lookup func(string) (string, bool)) error {
@@ -176,6 +176,7 @@ func (s *Stream) FromEnvironment(lookup func(string) (string, bool)) error {
 		*v.into, s.Sources[v.setting] = text, v.name
 	}
 	wrong = append(wrong, s.numbers(lookup)...)
+	wrong = append(wrong, s.servers(lookup)...)
 	if s.Topic == s.Retry {
 		wrong = append(wrong, fmt.Sprintf("the topic and the retry topic are both %q; each topic has one use", s.Topic))
 	}

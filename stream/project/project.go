@@ -236,7 +236,7 @@ func (p *projector) flush(ctx context.Context) error {
 	return nil
 }
 
-// items reads the jobs of the events. A job that was removed is left out.
+// items reads the jobs of the events. A job that was removed is left out, but for the event that says so.
 func (p *projector) items(ctx context.Context) ([]Item, error) {
 	items := make([]Item, 0, len(p.wanted))
 	failures := map[job.ID]*job.Failure{}
@@ -244,6 +244,9 @@ func (p *projector) items(ctx context.Context) ([]Item, error) {
 	for i := range p.wanted {
 		j, err := p.client.Get(ctx, p.wanted[i].Job)
 		if errors.Is(err, store.ErrNotFound) {
+			if e := &p.wanted[i]; e.Type == event.DeadLetterPurged {
+				items = append(items, Item{Event: *e, Job: job.Job{ID: e.Job}})
+			}
 			continue
 		}
 		if err != nil {

@@ -69,6 +69,7 @@ func (c *flags) fromFile(s *config.Config) error {
 	if l := found.SASL; l != nil && c.SASL == "" {
 		c.SASL, c.SASLUser, c.SASLPassword, c.SASLToken, c.SASLInsecure = l.Mechanism, l.User, l.PasswordFile, l.TokenFile, l.Insecure
 	}
+	c.marks, c.documents = found.Marks, found.Documents
 	if len(c.Brokers) == 0 {
 		return fmt.Errorf("stream %q: no broker is named: give brokers, --brokers or $KAFKA_BOOTSTRAP_SERVERS", c.Name)
 	}

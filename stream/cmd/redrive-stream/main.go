@@ -84,6 +84,9 @@ type flags struct {
 	SASLToken      string        `name:"sasl-token-file" placeholder:"FILE" help:"File with the token of oauthbearer; it is read at each login."`
 	SASLInsecure   bool          `name:"sasl-insecure" help:"Allow a login without TLS to brokers on other machines."`
 	Backlog        int           `default:"50000" help:"Read no records while so many jobs of the queue wait for their first run. Default: ${default}."`
+
+	marks     *config.StreamMarks     // of the configuration: no flag names them
+	documents *config.StreamDocuments // the same
 }
 
 // usageError is an error in the command line or the configuration.
@@ -177,7 +180,11 @@ func (c *runCmd) run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	cfg.Store = s
-	return errors.Join(c.stream(ctx, s, settings, cfg), s.Close())
+	end, err := c.servers(cfg)
+	if err == nil {
+		err = c.stream(ctx, s, settings, cfg)
+	}
+	return errors.Join(err, end(), s.Close())
 }
 
 // stream reads the topic, and beside that ends the jobs of records that cannot be a task.
