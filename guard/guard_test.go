@@ -115,7 +115,7 @@ func TestI2_BusyFreeAndDone(t *testing.T) {
 	}
 }
 
-// A process that is stopped for longer than its lease and wakes up is told that it has lost the key, and its mark is
+// A process that is stopped for longer than its lease and wakes up learns that it has lost the key, and its mark is
 // refused.
 //
 // part of: I2

@@ -81,17 +81,21 @@ func (d *Documents) Init(ctx context.Context) error {
 	ctx, stop := context.WithTimeout(ctx, callMax)
 	defer stop()
 	unique := options.Index().SetUnique(true)
-	_, err := d.dead.Indexes().CreateMany(ctx, []mongo.IndexModel{
-		{Keys: bson.D{{Key: "status", Value: 1}, {Key: "dlq_timestamp", Value: -1}}},
-		{Keys: bson.D{{Key: "task_type", Value: 1}, {Key: "status", Value: 1}}},
-		{Keys: bson.D{{Key: "job_id", Value: 1}}, Options: unique},
-		{Keys: bson.D{{Key: "redrive.id", Value: 1}}},
-	})
-	if err == nil {
-		_, err = d.marks.Indexes().CreateMany(ctx, []mongo.IndexModel{
-			{Keys: bson.D{{Key: "idempotency_key", Value: 1}}, Options: unique},
-			{Keys: bson.D{{Key: "processed_at", Value: 1}}},
-		})
+	var err error
+	for _, index := range []struct {
+		of *mongo.Collection
+		mongo.IndexModel
+	}{
+		{d.dead, mongo.IndexModel{Keys: bson.D{{Key: "status", Value: 1}, {Key: "dlq_timestamp", Value: -1}}}},
+		{d.dead, mongo.IndexModel{Keys: bson.D{{Key: "task_type", Value: 1}, {Key: "status", Value: 1}}}},
+		{d.dead, mongo.IndexModel{Keys: bson.D{{Key: "job_id", Value: 1}}, Options: unique}},
+		{d.dead, mongo.IndexModel{Keys: bson.D{{Key: "redrive.id", Value: 1}}}},
+		{d.marks, mongo.IndexModel{Keys: bson.D{{Key: "idempotency_key", Value: 1}}, Options: unique}},
+		{d.marks, mongo.IndexModel{Keys: bson.D{{Key: "processed_at", Value: 1}}}},
+	} {
+		if err == nil {
+			_, err = index.of.Indexes().CreateOne(ctx, index.IndexModel)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("documents: make the indexes: %w", err)
@@ -168,6 +172,15 @@ func tooLarge(err error) bool {
 	return false
 }
 
+// Prune implements project.DocumentStore.
+func (d *Documents) Prune(ctx context.Context, from string, rev int64) (int64, error) {
+	gone, err := d.dead.DeleteMany(ctx, bson.D{{Key: "redrive.store", Value: from}, {Key: "redrive.rev", Value: bson.D{{Key: "$lt", Value: rev}}}})
+	if err != nil {
+		return 0, fmt.Errorf("documents: remove old ones: %w", err)
+	}
+	return gone.DeletedCount, nil
+}
+
 // Fields are the fields of a document that Put sets.
 func Fields(doc *project.Document) bson.D {
 	fields := bson.D{}
@@ -179,7 +192,7 @@ func Fields(doc *project.Document) bson.D {
 		resolution = bson.D{{Key: "action", Value: string(doc.Action)}, {Key: "notes", Value: doc.Notes}}
 		at, by = doc.ResolvedAt, doc.ResolvedBy
 	}
-	about := bson.D{{Key: "id", Value: doc.ID}, {Key: "rev", Value: doc.Rev}, {Key: "job", Value: int64(doc.Job)}, {Key: "life", Value: int64(doc.Life)},
+	about := bson.D{{Key: "id", Value: doc.ID}, {Key: "store", Value: doc.From}, {Key: "rev", Value: doc.Rev}, {Key: "job", Value: int64(doc.Job)}, {Key: "life", Value: int64(doc.Life)},
 		{Key: "class", Value: doc.Class}, {Key: "code", Value: doc.Code}, {Key: "group", Value: doc.Group}, {Key: "source", Value: doc.Source}}
 	fields = append(fields, bson.E{Key: "dlq_reason", Value: string(doc.Reason)}, bson.E{Key: "dlq_timestamp", Value: doc.DiedAt},
 		bson.E{Key: "status", Value: doc.Status.String()}, bson.E{Key: "resolution", Value: resolution}, bson.E{Key: "resolved_at", Value: at}, bson.E{Key: "resolved_by", Value: by})

@@ -16,6 +16,7 @@ import (
 // Document is a dead letter as it is kept elsewhere. It has the fields of the HTTP API.
 type Document struct {
 	ID   string // names the job: the id of the store, "/" and the number of the job
+	From string // the id of the store
 	Rev  int64  // a document with a higher one is newer
 	Gone bool   // the dead letter was removed, with its job; the other fields are not set
 	// Task is the task as it came, with its unknown fields and the payload as it is now: a JSON object with job_id,
@@ -41,6 +42,8 @@ type Document struct {
 type DocumentStore interface {
 	// Put writes each document, unless a newer one is there. A *Refused has the index of one that cannot be written.
 	Put(ctx context.Context, all []Document) error
+	// Prune removes the documents of a store with a lower rev. It returns how many.
+	Prune(ctx context.Context, from string, rev int64) (int64, error)
 }
 
 // Documents is a sink that keeps a document for each dead letter of a stream. It writes what the store has now, so a
@@ -50,7 +53,7 @@ type Documents struct {
 	StoreID string            // names the store
 	Types   map[string]string // the task_type of each kind, where they differ
 	Store   DocumentStore
-	// Letter returns the dead letter of a job; ErrNotFound of package store means that there is none.
+	// Letter returns the dead letter of a job; ErrNotFound of package store means that the job has no dead letter.
 	Letter func(ctx context.Context, id job.ID) (job.DeadLetter, error)
 }
 
@@ -91,7 +94,7 @@ func revOf(c event.Cursor) int64 { return c.Seq<<16 | int64(min(c.Index, 1<<16-1
 // document returns what the store has now; ok is false for a job of others.
 func (d *Documents) document(ctx context.Context, item *Item) (doc Document, ok bool, err error) {
 	j := &item.Job
-	doc = Document{ID: fmt.Sprintf("%s/%d", d.StoreID, j.ID), Rev: revOf(item.Event.Cursor), Job: j.ID}
+	doc = Document{ID: fmt.Sprintf("%s/%d", d.StoreID, j.ID), From: d.StoreID, Rev: revOf(item.Event.Cursor), Job: j.ID}
 	l, err := d.Letter(ctx, j.ID)
 	if errors.Is(err, store.ErrNotFound) {
 		doc.Gone = true

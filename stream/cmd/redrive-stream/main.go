@@ -40,6 +40,7 @@ type grammar struct {
 
 	Peek     peekCmd     `cmd:"" help:"Read records, and say what would become of each. Takes none."`
 	Rewind   rewindCmd   `cmd:"" help:"Read partitions again from a time, or from the offsets of the group."`
+	Rebuild  rebuildCmd  `cmd:"" help:"Write the documents or marks of a stream anew."`
 	Handback handbackCmd `cmd:"" help:"Write tasks that wait to the retry topic, and cancel their jobs, so that another system works on them."`
 }
 
@@ -125,6 +126,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = g.Peek.run(ctx, stdout)
 	case "rewind":
 		err = g.Rewind.run(ctx, stdout)
+	case "rebuild":
+		err = g.Rebuild.run(ctx, stdout)
 	case "handback":
 		err = g.Handback.run(ctx, stdout)
 	default:

@@ -4,11 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"time"
 
+	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/config"
+	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/stream"
 	"github.com/redrive/redrive/stream/document"
 	"github.com/redrive/redrive/stream/mark"
@@ -95,4 +98,42 @@ func secretOf(file string) (string, error) {
 		return "", usageError{fmt.Errorf("password: %w", err)}
 	}
 	return strings.TrimRight(string(text), "\r\n"), nil
+}
+
+type rebuildCmd struct {
+	flags
+	Sink string `arg:"" help:"What to write anew: documents, marks (in Redis) or document-marks (in MongoDB)."`
+}
+
+func (c *rebuildCmd) run(ctx context.Context, stdout io.Writer) error {
+	return c.onStore(ctx, func(client *redrive.Client, cfg *stream.Config) error {
+		end, err := c.servers(cfg)
+		if err == nil {
+			err = c.rebuild(ctx, client, cfg, stdout)
+		}
+		return errors.Join(err, end())
+	})
+}
+
+func (c *rebuildCmd) rebuild(ctx context.Context, client *redrive.Client, cfg *stream.Config, stdout io.Writer) error {
+	r, err := stream.Rebuild(ctx, client, cfg, c.Sink)
+	if r.Written > 0 || err == nil {
+		fmt.Fprintf(stdout, "%s written, %d removed, %d that cannot be written\n", words.Count(r.Written, "job"), r.Removed, r.Refused)
+	}
+	return err
+}
+
+// indexes makes the indexes of the documents that are missing.
+func (c *flags) indexes(ctx context.Context, stdout io.Writer) error {
+	d, err := openDocuments(c.documents)
+	if err != nil {
+		return err
+	}
+	err = d.Init(ctx)
+	if err == nil {
+		fmt.Fprintf(stdout, "the collections %s and %s have their indexes\n", c.documents.Dead, c.documents.Marks)
+	}
+	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), closeMax)
+	defer stop()
+	return errors.Join(err, d.Close(ending))
 }
