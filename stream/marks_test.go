@@ -237,3 +237,81 @@ func (a *awayOnce) Processed(_ context.Context, keys []string) ([]bool, error) {
 	}
 	return make([]bool, len(keys)), nil
 }
+
+// stuck is a store of documents that hangs until it is released.
+type stuck struct {
+	pictures
+	began, release chan struct{}
+	once           sync.Once
+}
+
+func (s *stuck) Put(ctx context.Context, all []project.Document) error {
+	s.once.Do(func() { close(s.began) })
+	select {
+	case <-s.release:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	return s.pictures.Put(ctx, all)
+}
+
+// Trap: a bulk retry floods what is written outwards, and new tasks wait behind it. A sink that does not come to its end holds up
+// nothing: while 500 retries wait to be written, new records are taken and their jobs end.
+//
+// part of: S3, S7
+func TestS3_KafkaTrap15_ABulkRetryHoldsUpNoNewTask(t *testing.T) {
+	t.Parallel()
+	address, name := broker(t), "flood_tasks"
+	topic(t, address, name, 1)
+	s := memory.New(memory.Options{})
+	client, err := redrive.New(s, &redrive.Config{Logger: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	redrive.HandleRaw(client, "chat", func(_ context.Context, j *redrive.Job[[]byte]) error {
+		if j.Life == 1 && !strings.Contains(string(j.Args), `"n": 500}`) {
+			return failure.Permanent(errors.New("no such model"))
+		}
+		return nil
+	}, nil)
+	docs := &stuck{pictures: pictures{all: map[string]project.Document{}}, began: make(chan struct{}), release: make(chan struct{})}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 2)
+	go func() { ended <- client.Run(ctx) }()
+	go func() {
+		ended <- stream.Run(ctx, client, &stream.Config{Name: name, Brokers: []string{address}, Topic: name, Store: s, Kinds: map[string]string{"chat_completion": "chat"},
+			Documents: docs, Log: slog.New(slog.DiscardHandler)})
+	}()
+	count := func(state job.State) (n int64) {
+		counts, err := client.Counts(t.Context())
+		if err != nil {
+			t.Error(err)
+		}
+		for _, c := range counts {
+			if c.State == state {
+				n += c.N
+			}
+		}
+		return n
+	}
+	produce(t, address, name, tasks(0, 500))
+	eventually(t, "all are dead", func() bool { return count(job.Dead) == 500 })
+	<-docs.began
+	if _, err := client.Act(t.Context(), redrive.By{Actor: "ann"}, redrive.Action{Do: redrive.ActRetry, Filter: &redrive.DeadFilter{}, Limit: 1_000}, nil); err != nil {
+		t.Fatal(err)
+	}
+	produce(t, address, name, tasks(500, 501))
+	eventually(t, "the new task and all that were retried have completed", func() bool { return count(job.Completed) == 501 })
+	close(docs.release)
+	eventually(t, "each dead letter has its document", func() bool {
+		docs.mu.Lock()
+		defer docs.mu.Unlock()
+		return len(docs.all) == 500
+	})
+	cancel()
+	for range 2 {
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -53,7 +53,7 @@ func give(t *testing.T, admin *kadm.Client, user string, build func(*kadm.ACLBui
 // its cure: one of two users has no right to write the retry topic.
 //
 // part of: S4
-func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
+func TestS4_KafkaTrap24_TheStartSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	k := private(t)
 	admin := topic(t, k.Address(), "secure_tasks", 3)
@@ -148,7 +148,7 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 // Of two processes with one instance name the older one ends, and says which name it is.
 //
 // part of: S4
-func TestS4_OneInstanceNameIsOneProcess(t *testing.T) {
+func TestS4_KafkaTrap26_OneInstanceNameIsOneProcess(t *testing.T) {
 	t.Parallel()
 	address := broker(t)
 	topic(t, address, "named_tasks", 3)

@@ -156,7 +156,7 @@ func tasks(from, to int) (lines []string) {
 // themselves, and the broker is killed.
 //
 // part of: S1, S4
-func TestS4_EachRecordBecomesOneJob(t *testing.T) { // it is not parallel: it kills the broker of the other tests
+func TestS4_KafkaTrap1_EachRecordBecomesOneJob(t *testing.T) { // it is not parallel: it kills the broker of the other tests
 	each(t, newRig(t, broker(t), "killed_tasks"), 6_000, func() {
 		if k := shared.broker; k != nil {
 			if err := errors.Join(k.Kill(), k.Start(context.WithoutCancel(t.Context()))); err != nil {
@@ -234,7 +234,7 @@ func each(t *testing.T, r *rig, all int, second func()) {
 // position that was moved back is read again from there.
 //
 // part of: S4
-func TestS4_ThePositionIsThatOfTheStore(t *testing.T) {
+func TestS4_KafkaTrap5_KafkaTrap21_ThePositionIsThatOfTheStore(t *testing.T) {
 	t.Parallel()
 	address := broker(t)
 	r := newRig(t, address, "carol_tasks")
@@ -321,7 +321,7 @@ func offsetsOf(topic string, partition int32, at int64) (o kadm.Offsets) {
 //
 // proves: S6
 // part of: I1
-func TestS6_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
+func TestS6_KafkaTrap7_KafkaTrap31_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	address := broker(t)
 	r := newRig(t, address, "bob_tasks")

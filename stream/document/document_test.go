@@ -56,7 +56,7 @@ func TestS7_FieldsOfADocument(t *testing.T) {
 // Trap: a document that the server refuses stops all others. What BSON cannot hold is kept as a text, or by its size.
 //
 // part of: S7
-func TestTrap17_WhatADocumentCannotHold(t *testing.T) {
+func TestKafkaTrap17_WhatADocumentCannotHold(t *testing.T) {
 	t.Parallel()
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	for payload, want := range map[string]string{

@@ -75,7 +75,7 @@ func TestI1_MarksAreThoseOfTheChatSystem(t *testing.T) {
 // Trap: a Redis that hangs, and does not refuse, hangs the intake with it. It is asked once, for 50 ms, and then left alone.
 //
 // part of: I1
-func TestTrap18_RedisHangs(t *testing.T) {
+func TestKafkaTrap18_RedisHangs(t *testing.T) {
 	t.Parallel()
 	server, _, marks := rig(t)
 	if err := marks.Mark(t.Context(), []project.Done{{Key: "k", JobID: "j"}}); err != nil {
