@@ -78,10 +78,14 @@ soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost 
 	go test ./tests/torture -run 'TortureOfTheLibrary$(if $(filter postgres,$(STORE)),OnPostgres)$$' -count=1 -v -timeout 600m \
 		-torture.for=$(or $(MIN),10)m -torture.seed=$(SEED)
 
-torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
+torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres; with KAFKA=1 of readers of topics
+ifdef KAFKA
+	cd stream && go test . -run '^TestS4_Torture' -count=1 -v -timeout 120m -torture.kills=$(N) -torture.seed=$(SEED)
+else
 	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \
 		-torture.cycles=$(N) -torture.postgres=$(N) -torture.promotions=$$(( ($(N) + 9) / 10 )) -torture.served=$(N) -torture.seed=$(SEED)
 	go test ./tests/processes -run Trap1_ -count=1 -v -timeout 60m -ends.batches=10000 -ends.processes=20
+endif
 
 documents: ## dead letters and marks in a private FerretDB, which speaks MongoDB's protocol
 	cd stream/document/ferretdb && go build -o $(BIN)/ferretdb .

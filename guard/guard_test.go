@@ -115,6 +115,9 @@ func TestI2_BusyFreeAndDone(t *testing.T) {
 	}
 }
 
+// pass lets the fake time of a bubble pass.
+func pass(d time.Duration) { <-time.NewTimer(d).C }
+
 // A process that is stopped for longer than its lease and wakes up learns that it has lost the key, and its mark is
 // refused.
 //
@@ -126,7 +129,7 @@ func TestI2_StoppedHolderIsRefused(t *testing.T) {
 		faults := faultstore.New(s, nil)
 		first, second := newGuard(t, faults, guard.Config{Lease: 9 * time.Second}), newGuard(t, s, guard.Config{})
 		_, err := guard.Do(t.Context(), first, "k", func(ctx context.Context) (string, error) {
-			<-time.After(20 * time.Second)
+			pass(20 * time.Second)
 			if _, err := guard.Do(t.Context(), second, "k", sent); !errors.Is(err, guard.ErrBusy) {
 				t.Errorf("after two leases: got %v, want that the key is busy: its lease was extended", err)
 			}
@@ -135,7 +138,7 @@ func TestI2_StoppedHolderIsRefused(t *testing.T) {
 			if !errors.Is(context.Cause(ctx), guard.ErrLost) {
 				t.Errorf("the context ended because of %v, want ErrLost", context.Cause(ctx))
 			}
-			<-time.After(9 * time.Second)
+			pass(9 * time.Second)
 			if got, err := guard.Do(t.Context(), second, "k", sent); got != "sent" || err != nil {
 				t.Errorf("after the lease: got %q and %v, want that the next process does it", got, err)
 			}
@@ -173,7 +176,7 @@ func TestI2_FastSideHangs(t *testing.T) {
 		}
 		f.hangs.Store(false)
 		f.keys.Clear() // it was flushed
-		<-time.After(guard.FastPause)
+		pass(guard.FastPause)
 		if _, err := guard.Do(t.Context(), g, "a", sent); !errors.Is(err, guard.ErrProcessed) {
 			t.Errorf("got %v, want ErrProcessed although the fast side has forgotten the key", err)
 		}
