@@ -228,7 +228,7 @@ func (x *torture) fault() {
 		late.Stop()
 		x.launch(i, "")
 	case kind < 6:
-		pause(x.t.Context(), time.Duration(x.rand.IntN(500)) * time.Millisecond)
+		pause(x.t.Context(), time.Duration(x.rand.IntN(500))*time.Millisecond)
 		x.end(i, syscall.SIGKILL)
 		x.launch(i, "")
 	case kind == 6:
