@@ -34,6 +34,7 @@ type loop struct {
 	logged   store.FateCounts
 	loggedAt time.Time
 	reported time.Time
+	warned   time.Time // when a failed count was logged
 }
 
 func (l *loop) run(ctx context.Context) error {
@@ -77,6 +78,10 @@ func (l *loop) do(ctx context.Context, action intake.Action) (intake.Event, erro
 			return intake.Counted{Waiting: math.MaxInt64}, nil
 		}
 		n, err := l.waiting(writing)
+		if err != nil && l.Now().Sub(l.warned) >= time.Minute {
+			l.warned = l.Now()
+			l.Log.WarnContext(ctx, "no records are read: it is not known how many jobs wait", "stream", l.Name, "topic", l.topic.Name, "error", err)
+		}
 		l.held = n >= int64(l.Backlog)
 		return intake.Counted{Waiting: n, Err: err}, nil
 	case intake.Poll:

@@ -48,6 +48,7 @@ type torture struct {
 	s     store.Store
 	retry string
 	rand  *rand.Rand
+	logs  *os.File // of all programs
 	fleet [3]*exec.Cmd
 
 	mu    sync.Mutex
@@ -101,6 +102,11 @@ func tortured(t *testing.T, r *rig, s store.Store) {
 	if _, err := r.admin.CreateTopics(t.Context(), 2, 1, nil, x.retry); err != nil {
 		t.Fatal(err)
 	}
+	var err error
+	if x.logs, err = os.Create(t.TempDir() + "/log"); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(x.explain)
 	ctx, cancel := context.WithCancel(t.Context())
 	worked, produced := make(chan error, 1), make(chan error, 1)
 	go func() { worked <- x.work(ctx) }()
@@ -201,6 +207,7 @@ func (x *torture) launch(i int, at crashpoint.Point) {
 	}
 	x.fleet[i] = exec.CommandContext(x.t.Context(), built, args...)
 	x.fleet[i].Env = append(os.Environ(), crashpoint.Variable+"="+string(at))
+	x.fleet[i].Stderr = x.logs
 	if err := x.fleet[i].Start(); err != nil {
 		x.t.Fatal(err)
 	}
@@ -256,6 +263,26 @@ func pause(ctx context.Context, d time.Duration) {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
+}
+
+// explain logs where a run that failed has come to.
+func (x *torture) explain() {
+	if !x.t.Failed() {
+		return
+	}
+	ctx := context.WithoutCancel(x.t.Context())
+	positions, err := x.client.Positions(ctx, x.topic)
+	x.t.Logf("positions: %+v (%v)", positions, err)
+	group, err := x.admin.FetchOffsets(ctx, "redrive-"+x.topic)
+	x.t.Logf("group: %+v (%v)", group, err)
+	ends, err := x.admin.ListEndOffsets(ctx, x.topic, x.retry)
+	x.t.Logf("ends: %+v (%v)", ends, err)
+	members, err := x.admin.DescribeGroups(ctx, "redrive-"+x.topic)
+	x.t.Logf("members: %+v (%v)", members, err)
+	counts, err := x.client.Counts(ctx)
+	x.t.Logf("jobs: %+v (%v)", counts, err)
+	text, err := os.ReadFile(x.logs.Name())
+	x.t.Logf("the programs said at last (%v):\n%s", err, text[max(0, len(text)-20_000):])
 }
 
 // quiet reports whether the group has read both topics to their ends, and no job is left to run.
