@@ -12,7 +12,7 @@ MODULES := bench bench/riverpg bench/powercut examples/chat examples/ocr tests/b
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build deb test servers short lint fmt fuzz figures seed shots outage plans soak torture streams powercut poison mutants differential peers fresh docs tidy clean
+.PHONY: help build deb test servers short lint fmt fuzz figures seed shots outage plans soak torture streams documents powercut poison mutants differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -78,10 +78,18 @@ soak: ## MIN minutes at full rate (10): claims flat, size bounded, nothing lost 
 	go test ./tests/torture -run 'TortureOfTheLibrary$(if $(filter postgres,$(STORE)),OnPostgres)$$' -count=1 -v -timeout 600m \
 		-torture.for=$(or $(MIN),10)m -torture.seed=$(SEED)
 
-torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres
+torture: ## N cycles of kills of the real program (N=200), of one store only with STORE=sqlite or postgres; with KAFKA=1 of readers of topics
+ifdef KAFKA
+	cd stream && go test . -run '^TestS4_Torture' -count=1 -v -timeout 120m -torture.kills=$(N) -torture.seed=$(SEED)
+else
 	go test ./tests/torture -run '$(or $(TORTURE_$(STORE)),.)' -count=1 -v -timeout 120m \
 		-torture.cycles=$(N) -torture.postgres=$(N) -torture.promotions=$$(( ($(N) + 9) / 10 )) -torture.served=$(N) -torture.seed=$(SEED)
 	go test ./tests/processes -run Trap1_ -count=1 -v -timeout 60m -ends.batches=10000 -ends.processes=20
+endif
+
+documents: ## dead letters and marks in a private FerretDB, which speaks MongoDB's protocol
+	cd stream/document/ferretdb && go build -o $(BIN)/ferretdb .
+	cd stream && $(BIN)/ferretdb go test ./document -count=1
 
 streams: ## a server is killed N times in mid-stream (100), on each store: its listeners miss no event
 	go test ./tests/torture -run KilledStreams -count=1 -v -timeout 60m -torture.streams=$(if $(filter file,$(origin N)),100,$(N)) -torture.seed=$(SEED)

@@ -141,6 +141,7 @@ func TestDeps_PointAlongTheFlow(t *testing.T) {
 		"event":                {"job", "internal/canonical", "failure"},
 		"notify":               {"failure", "job", "internal/canonical", "internal/suggest"},
 		"store":                {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "job", "internal/canonical", "event", "failure"},
+		"guard":                {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "job", "internal/canonical", "event", "failure", "store"},
 		"internal/human":       {},
 		"internal/cron":        {"internal/human"},
 		"internal/keeper":      {"notify", "internal/suggest", "internal/guard", "internal/jsonpatch", "job", "internal/canonical", "event", "failure", "store", "internal/cron", "internal/human"},

@@ -40,7 +40,10 @@ type Record struct {
 	Spec   Spec // not used for a Fate with which the record becomes no job
 	// Fate is store.FateTaken; store.FateDead if the job stands for a record that cannot be a task; or
 	// a fate without a job, such as store.FateOwn.
-	Fate   store.Fate
+	Fate store.Fate
+	// Err, with store.FateDead, is why the record cannot be a task: the job dies in the same transaction, as
+	// after a run that failed with this error. If the policy does not let it die of the error, or without one, it waits for a worker.
+	Err    error
 	Revive bool // retry the job that has the key if it is dead; take its key if it was cancelled
 }
 
@@ -65,6 +68,7 @@ func (c *Client) Take(ctx context.Context, stream string, parts []RecordPart) ([
 	x := store.Taking{Stream: stream, Parts: make([]store.TakingPart, len(parts))}
 	var specs []Spec
 	var records []*store.Record // of the specs
+	var errs []error            // likewise
 	for i := range parts {
 		part := &x.Parts[i]
 		*part = store.TakingPart{Place: parts[i].Place, From: parts[i].From, Next: parts[i].Next, Records: make([]store.Record, len(parts[i].Records))}
@@ -72,7 +76,7 @@ func (c *Client) Take(ctx context.Context, stream string, parts []RecordPart) ([
 			from, r := &parts[i].Records[k], &part.Records[k]
 			r.Offset, r.Fate, r.Revive = from.Offset, from.Fate, from.Revive
 			if !r.Skips() {
-				specs, records = append(specs, from.Spec), append(records, r)
+				specs, records, errs = append(specs, from.Spec), append(records, r), append(errs, from.Err)
 			}
 		}
 	}
@@ -81,7 +85,7 @@ func (c *Client) Take(ctx context.Context, stream string, parts []RecordPart) ([
 		if len(specs) != len(records) {
 			return nil, fmt.Errorf("take: a middleware has made %d jobs of %d; it must not add or remove jobs: %w", len(specs), len(records), store.ErrInvalid)
 		}
-		answer, err = c.takeAll(ctx, &x, specs, records)
+		answer, err = c.takeAll(ctx, &x, specs, records, errs)
 		return receiptsOf(&x, answer), err
 	})
 	if err != nil {
@@ -90,7 +94,7 @@ func (c *Client) Take(ctx context.Context, stream string, parts []RecordPart) ([
 	return answer, nil
 }
 
-func (c *Client) takeAll(ctx context.Context, x *store.Taking, specs []Spec, records []*store.Record) ([]store.Taken, error) {
+func (c *Client) takeAll(ctx context.Context, x *store.Taking, specs []Spec, records []*store.Record, errs []error) ([]store.Taken, error) {
 	jobs, err := c.check(ctx, specs)
 	if err != nil {
 		return nil, err
@@ -105,12 +109,32 @@ func (c *Client) takeAll(ctx context.Context, x *store.Taking, specs []Spec, rec
 		number(jobs, first)
 		for i := range jobs {
 			records[i].Job = jobs[i]
+			if errs[i] != nil && records[i].Fate == store.FateDead {
+				records[i].Death = c.deathOf(&jobs[i], errs[i])
+			}
 		}
 		answer, err := c.store.Take(ctx, *x)
 		if !c.ids.lost(err) || try == renumberTries {
 			return answer, err
 		}
 	}
+}
+
+// deathOf returns the outcome with which a job dies when its record is taken: that of a run that failed with
+// the error. It is nil if the job does not die of it.
+func (c *Client) deathOf(n *job.New, err error) *job.Outcome {
+	now := job.At(c.config.now())
+	claim := &job.Claim{ID: n.ID, Token: 1, Kind: n.Kind, Queue: n.Queue, Priority: n.Priority, Life: 1, CreatedAt: now, LifeAt: now, RunAt: now, ClaimedAt: now,
+		Owner: n.Owner, Correlation: n.Correlation, Attrs: n.Attrs, Override: n.Override, Payload: n.Payload}
+	end := &job.Ending{Err: err, How: job.ByError, Holder: c.config.Name, Build: c.config.Build}
+	o := c.decide(claim, end)
+	if invalid := o.Validate(); invalid != nil {
+		o = job.Unwritable(claim, end, invalid)
+	}
+	if o.To != job.Dead {
+		return nil
+	}
+	return &o
 }
 
 // receiptsOf returns the receipts of the records that become jobs, for middlewares.

@@ -36,12 +36,9 @@ func (c *configShowCmd) Run(a *app) error {
 		return err
 	}
 	t := table{columns: []column{{title: "STREAM"}, {title: "SETTING"}, {title: "VALUE"}, {title: "SOURCE"}}}
-	var wrong []error
+	wrong := loaded.FromEnvironment(a.lookup)
 	for _, name := range loaded.StreamNames {
 		s := loaded.Streams[name]
-		if err := s.FromEnvironment(a.lookup); err != nil {
-			wrong = append(wrong, fmt.Errorf("stream %q: %w", name, err))
-		}
 		for _, row := range [][3]string{
 			{"brokers", strings.Join(s.Brokers, ","), s.Sources["brokers"]}, {"topic", s.Topic, s.Sources["topic"]}, {"retry", s.Retry, s.Sources["retry"]},
 			{"min_wait", s.MinWait.String(), ""}, {"dead", s.Dead, ""}, {"results", s.Results, ""}, {"group", s.Group, ""}, {"queue", s.Queue, ""},
@@ -49,13 +46,25 @@ func (c *configShowCmd) Run(a *app) error {
 		} {
 			t.add(name, row[0], orDash(row[1]), orDash(row[2]))
 		}
+		if m := s.Marks; m != nil {
+			t.add(name, "marks", m.Redis.String(), s.Sources["marks"])
+		}
+		if d := s.Documents; d != nil {
+			t.add(name, "documents", d.MongoDB.String(), s.Sources["documents"])
+			t.add(name, "documents.dead", d.Dead, orDash(s.Sources["documents.dead"]))
+		}
+		for _, setting := range config.NumberNames() {
+			if value := s.Numbers[setting]; value != "" {
+				t.add(name, setting, value, s.Sources[setting])
+			}
+		}
 	}
 	if len(loaded.StreamNames) == 0 {
 		fmt.Fprintln(a.out, "no streams")
 	} else {
 		t.print(a.out, a.styleOf(a.stdout))
 	}
-	return errors.Join(wrong...)
+	return wrong
 }
 
 // lookup returns a variable of the environment, and whether it is set.

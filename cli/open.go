@@ -42,6 +42,9 @@ func (a *app) settings() (settings, error) {
 	if err := a.override(c); err != nil {
 		return settings{}, err
 	}
+	if err := c.FromEnvironment(a.lookup); err != nil {
+		return settings{}, usagef("%w", err)
+	}
 	return settings{c, file}, nil
 }
 

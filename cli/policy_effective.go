@@ -91,6 +91,13 @@ func bounded(s policy.Settings, l *policy.Limits) policy.Settings {
 // scheduled returns the schedule of a kind as policy settings.
 func scheduled(k *config.Kind) policy.Settings {
 	retries, count := k.Retry.MaxRetries, policy.Total
+	if f := k.Retry.Formula; f != nil {
+		b := &backoff.Backoff{Formula: backoff.Exponential, First: f.First, Factor: f.Factor, Cap: f.Cap}
+		if f.Spread > 0 {
+			b.Jitter, b.Spread = backoff.Additive, f.Spread
+		}
+		return policy.Settings{MaxRetries: &retries, Count: &count, Backoff: b}
+	}
 	waits := append([]time.Duration(nil), k.Retry.Waits...)
 	return policy.Settings{MaxRetries: &retries, Count: &count, Backoff: &backoff.Backoff{Waits: waits}}
 }

@@ -96,6 +96,9 @@ func schedule(k *config.Kind) *policy.Schedule {
 		return s
 	}
 	s.Waits, s.MaxRetries = k.Retry.Waits, k.Retry.MaxRetries
+	if f := k.Retry.Formula; f != nil {
+		s.Waits, s.First, s.Factor, s.Cap, s.Spread = nil, f.First, f.Factor, f.Cap, f.Spread
+	}
 	if s.MaxRetries == 0 {
 		s.MaxRetries = policy.NoRetry
 	}

@@ -28,6 +28,7 @@ type streamCmd struct {
 	Check     streamCheckCmd  `cmd:"" passthrough:"" help:"Check what a stream needs of its cluster, with the program redrive-stream."`
 	Init      streamInitCmd   `cmd:"" passthrough:"" help:"Make the topics that are missing, with the program redrive-stream."`
 	Peek      streamPeekCmd   `cmd:"" passthrough:"" help:"Say what would become of records, with the program redrive-stream."`
+	Rebuild   streamMakeCmd   `cmd:"" passthrough:"" help:"Write documents or marks anew, with the program redrive-stream."`
 	Handback  streamBackCmd   `cmd:"" passthrough:"" help:"Write tasks that wait to the retry topic, and cancel their jobs, with the program redrive-stream."`
 }
 
@@ -41,6 +42,7 @@ type (
 	streamInitCmd  struct{ handedOver }
 	streamPeekCmd  struct{ handedOver }
 	streamBackCmd  struct{ handedOver }
+	streamMakeCmd  struct{ handedOver }
 )
 
 type handedOver struct {
@@ -60,6 +62,10 @@ func (c *streamPeekCmd) Run(ctx context.Context, a *app) error {
 }
 func (c *streamBackCmd) Run(ctx context.Context, a *app) error {
 	return a.handOver(ctx, "handback", c.Args)
+}
+
+func (c *streamMakeCmd) Run(ctx context.Context, a *app) error {
+	return a.handOver(ctx, "rebuild", c.Args)
 }
 
 // handOver runs redrive-stream: the one beside this program, or else the one in PATH.

@@ -122,6 +122,7 @@ func knownKeys(t *testing.T) []string {
 		"config": "", "postgres": "postgres.", "log": "log.", "limits": "limits.", "queues": "queues.NAME.", "kind": "kinds.NAME.", "retry": "kinds.NAME.retry.", "owner": "kinds.NAME.owner.",
 		"retention": "retention.", "server": "server.", "proxy": "server.proxy.", "tls": "server.tls.", "door": "server.doors.NAME.", "cronJob": "cron.NAME.",
 		"stream": "streams.NAME.", "streamTLS": "streams.NAME.tls.", "streamSASL": "streams.NAME.sasl.",
+		"streamMarks": "streams.NAME.marks.", "streamDocuments": "streams.NAME.documents.",
 		"notify": "notify.", "channels": "notify.channels.NAME.", "smtp": "notify.channels.NAME.smtp.", "rule": "notify.rules.", "match": "notify.rules.match.", "digest": "notify.rules.digest.",
 	}
 	files, err := filepath.Glob("../internal/config/*.go")

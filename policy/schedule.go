@@ -48,6 +48,9 @@ type Schedule struct {
 	// longer, so that jobs that failed together do not all come back together: 0.2 means
 	// ±20 %. 0 means no jitter.
 	Jitter float64
+	// Spread is the longest time by which each wait is randomly longer; no wait is longer than Cap. 0 means not at all.
+	// Jitter and Spread exclude each other.
+	Spread time.Duration
 	// MaxRetries is the number of retries after the first attempt. 0 means as many as there
 	// are Waits, or three without Waits; NoRetry means none.
 	MaxRetries int
@@ -69,7 +72,7 @@ func (s *Schedule) paces() bool {
 		return false
 	}
 	return len(s.PermanentExitCodes) == 0 && !s.RetryUnmarked || len(s.Waits) > 0 || s.MaxRetries != 0 ||
-		s.First != 0 || s.Factor != 0 || s.Cap != 0 || s.Jitter != 0
+		s.First != 0 || s.Factor != 0 || s.Cap != 0 || s.Jitter != 0 || s.Spread != 0
 }
 
 // Retries returns the number of retries that the schedule allows.
@@ -105,6 +108,9 @@ func (s *Schedule) backoff() *backoff.Backoff {
 	if s.Jitter != 0 {
 		b.Jitter, b.Percent = backoff.Percent, s.Jitter
 	}
+	if s.Spread != 0 {
+		b.Jitter, b.Spread = backoff.Additive, s.Spread
+	}
 	return b
 }
 
@@ -130,12 +136,14 @@ func (s *Schedule) Validate() error {
 	case s.First == 0:
 		check(false, "the schedule has Factor or Cap but no First: set the wait before the first retry, such as First: time.Second")
 	default:
-		b.Jitter, b.Percent = backoff.None, 0 // checked below, for lists of waits, too
+		b.Jitter, b.Percent, b.Spread = backoff.None, 0, 0 // checked below, for lists of waits, too
 		if err := b.Validate(); err != nil {
 			check(false, "schedule: %w", err)
 		}
 	}
 	check(s.Jitter >= 0 && s.Jitter <= 1, "jitter %v of the schedule: must be 0 to 1; 0.2 is ±20 %%", s.Jitter)
+	check(s.Spread >= 0 && s.Spread <= backoff.Max, "spread %s of the schedule: must be 0 to %s", s.Spread, backoff.Short(backoff.Max))
+	check(s.Spread == 0 || s.Jitter == 0, "the schedule has Jitter and also Spread: set one of them")
 	check(s.MaxRetries >= NoRetry, "%d retries: must be a number of retries, 0 for one per wait, or policy.NoRetry", s.MaxRetries)
 	for _, code := range s.PermanentExitCodes {
 		check(code >= 1 && code <= 255, "permanent exit code %d: must be 1 to 255", code)

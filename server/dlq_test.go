@@ -234,7 +234,7 @@ func TestTrap10_CursorsOfDeadLettersAndJobsAreNotMixed(t *testing.T) {
 // The path takes the outside id, which is the correlation id, or the job id. Digits that are an
 // outside id are not a job id. If several dead letters have the outside id, the answer shows the
 // newest and names the others. The path stats has its own route.
-func TestD4_ADeadLetterIsFoundByTheOutsideID(t *testing.T) {
+func TestD4_KafkaTrap27_ADeadLetterIsFoundByTheOutsideID(t *testing.T) {
 	t.Parallel()
 	s := newDeadSite(t, nil)
 	s.die(`{"kind":"k","payload":1,"correlation":"7f3a0d7e"}`, `{"kind":"k","payload":2,"correlation":"1"}`, `{"kind":"k","payload":3,"correlation":"7f3a0d7e"}`)

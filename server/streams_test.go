@@ -64,6 +64,12 @@ func TestS4_StreamsOverHTTP(t *testing.T) {
 	if len(list.Items) != 1 || list.Items[0].State != "ahead" || *list.Items[0].Lag != 3+40+83 || list.Items[0].Counts.Read != 2 || len(list.Items[0].Sinks) != 1 {
 		t.Fatalf("got %+v, want one stream that is ahead, with a lag of 126 and a sink", list.Items)
 	}
+	_, page := s.reader("").send("GET", "/ui/queues", nil)
+	for _, want := range []string{"chat", "ahead", "126", "retries", "tasks/1: behind, next 10, end 50. retention was faster"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page of the queues does not have %q", want)
+		}
+	}
 	var one stream
 	s.ok("POST", "/api/streams/chat/pause", `{"note":"the model is replaced"}`, &one)
 	if one.Mode != "paused" {

@@ -47,6 +47,7 @@ type Store interface {
 	Access
 	Endpoints
 	Streams
+	Marks
 	// Close releases the store's resources. Calls after Close return an ErrClosed.
 	Close() error
 }
@@ -345,6 +346,7 @@ type Dump struct {
 	Positions  []Position     // positions of streams, as Positions sorts them
 	Sinks      []Sink         // sinks of streams, sorted by stream and name
 	Reports    []StreamReport // reports about streams, sorted by stream and process
+	Marks      []Mark         // marks of effects, sorted by key
 	Begun      []Run          // running runs that have begun, see Beat.Begin; sorted by job
 	Terms      []JobTerms     // terms of live and dead jobs, sorted by job; jobs with the default terms are left out
 }

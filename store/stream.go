@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"iter"
 	"time"
 
@@ -201,9 +202,29 @@ type Record struct {
 	// counted; Job is not used.
 	Fate Fate
 	Job  job.New
+	// Death, with FateDead, ends the first run of the job, in the same transaction. It is as if a process named
+	// as the stream had claimed the job. Its ID is that of Job, its Token 1, its To job.Dead. Without it the job waits
+	// for a worker.
+	Death *job.Outcome
 	// Revive retries the job that holds the key if it is dead. The actor of the retry is the
 	// stream. If the job that holds the key was cancelled, the record becomes a job that takes the key.
 	Revive bool
+}
+
+// validDeath returns an error if the outcome with which the job dies is not that of its first run.
+func (r *Record) validDeath() error {
+	o := r.Death
+	switch {
+	case o == nil:
+		return nil
+	case r.Fate != FateDead || o.ID != r.Job.ID || o.Token != 1 || o.To != job.Dead:
+		return fmt.Errorf("the job of a record with the fate %s has the outcome of job %d, run %d, which ends as %s: only a dead record has one, "+
+			"with its own id, the run 1, and dead: %w", r.Fate, o.ID, o.Token, o.To, ErrInvalid)
+	}
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("%w: %w", err, ErrInvalid)
+	}
+	return nil
 }
 
 // Taken is what became of one record.

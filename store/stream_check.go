@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -178,7 +179,7 @@ func (p *TakingPart) valid() error {
 			if r.Job.Repeat || r.Job.Batch != 0 {
 				return fmt.Errorf("offset %d: the job of a record has neither Repeat nor a batch: %w", r.Offset, ErrInvalid)
 			}
-			if err := Validate(&r.Job); err != nil {
+			if err := cmp.Or(Validate(&r.Job), r.validDeath()); err != nil {
 				return fmt.Errorf("offset %d: %w", r.Offset, err)
 			}
 		case FateOwn, FateForeign, FateProcessed, FateEmpty:
@@ -190,6 +191,9 @@ func (p *TakingPart) valid() error {
 	}
 	return nil
 }
+
+// TakenBy returns the name of the holder of a run that ends when its record is taken.
+func TakenBy(stream string) string { return "stream:" + stream }
 
 // InOrder returns the parts in the order in which a store locks their positions.
 func (t *Taking) InOrder() []*TakingPart {
@@ -214,7 +218,7 @@ func (r *Record) Skips() bool { return r.Fate != FateTaken && r.Fate != FateDead
 
 // Reviver returns who retries a dead job when its record is published again.
 func Reviver(stream string) By {
-	return By{Actor: "stream:" + stream, Reason: "its record was published again"}
+	return By{Actor: TakenBy(stream), Reason: "its record was published again"}
 }
 
 // Validate returns an ErrInvalid or ErrTooLarge that names what is wrong, or nil.

@@ -2,6 +2,7 @@ package stream_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -62,7 +63,7 @@ func broker(t *testing.T) (address string) {
 func private(t *testing.T) *servers.Kafka {
 	t.Helper()
 	shared.once.Do(func() {
-		out, err := exec.CommandContext(t.Context(), "sh", "../kafka/kafka.sh").Output()
+		out, err := exec.CommandContext(t.Context(), "sh", "../kafka/kafka.sh", cmp.Or(os.Getenv("REDRIVE_TEST_KAFKA_VERSION"), "4.4.0")).Output()
 		if err != nil {
 			shared.err = fmt.Errorf("%w: %s", errNoKafka, bytes.TrimSpace(out))
 			return

@@ -34,6 +34,7 @@ type loop struct {
 	logged   store.FateCounts
 	loggedAt time.Time
 	reported time.Time
+	warned   time.Time // when a failed count was logged
 }
 
 func (l *loop) run(ctx context.Context) error {
@@ -77,6 +78,10 @@ func (l *loop) do(ctx context.Context, action intake.Action) (intake.Event, erro
 			return intake.Counted{Waiting: math.MaxInt64}, nil
 		}
 		n, err := l.waiting(writing)
+		if err != nil && l.Now().Sub(l.warned) >= time.Minute {
+			l.warned = l.Now()
+			l.Log.WarnContext(ctx, "no records are read: it is not known how many jobs wait", "stream", l.Name, "topic", l.topic.Name, "error", err)
+		}
 		l.held = n >= int64(l.Backlog)
 		return intake.Counted{Waiting: n, Err: err}, nil
 	case intake.Poll:
@@ -88,6 +93,10 @@ func (l *loop) do(ctx context.Context, action intake.Action) (intake.Event, erro
 		}
 		return l.polled(parts), err
 	case intake.Take:
+		if err := l.skip(writing, a.Parts); err != nil {
+			l.Log.WarnContext(ctx, "records wait: it is not known which tasks others have processed", "stream", l.Name, "topic", l.topic.Name, "error", err)
+			return intake.Taken{Err: err}, nil
+		}
 		taken, err := l.client.Take(own.Kinds(writing), l.Name, l.parts(a.Parts))
 		if err != nil {
 			l.Log.WarnContext(ctx, "records are not stored yet", "stream", l.Name, "topic", l.topic.Name, "error", err)
@@ -171,7 +180,7 @@ func (l *loop) parts(read []intake.Part) []redrive.RecordPart {
 			}
 			r.Fate = store.FateTaken
 			if item.Dead != nil {
-				r.Fate, r.Revive = store.FateDead, false
+				r.Fate, r.Revive, r.Err = store.FateDead, false, refusal(item.Record, item.Dead)
 			}
 			r.Spec = l.spec(item, l.topic.ID)
 		}

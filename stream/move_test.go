@@ -1,6 +1,7 @@
 package stream_test
 
 import (
+	"errors"
 	"fmt"
 	"os/exec"
 	"path/filepath"
@@ -39,14 +40,16 @@ func (r *rig) must(verb string, more ...string) string {
 // pauses pauses or opens the stream and its queue.
 func (r *rig) pauses(mode store.Mode) {
 	r.t.Helper()
-	by := redrive.By{Actor: "ann"}
-	_, err := r.client.SetStream(r.t.Context(), by, store.StreamChange{Name: r.topic, Mode: mode})
-	if err == nil {
-		_, err = r.client.SetQueue(r.t.Context(), by, redrive.QueueChange{Name: redrive.DefaultQueue, Mode: &mode})
-	}
-	if err != nil {
+	_, err := r.client.SetStream(r.t.Context(), redrive.By{Actor: "ann"}, store.StreamChange{Name: r.topic, Mode: mode})
+	if err = errors.Join(err, r.queue(mode)); err != nil {
 		r.t.Fatal(err)
 	}
+}
+
+// queue pauses or opens the queue.
+func (r *rig) queue(mode store.Mode) error {
+	_, err := r.client.SetQueue(r.t.Context(), redrive.By{Actor: "ann"}, redrive.QueueChange{Name: redrive.DefaultQueue, Mode: &mode})
+	return err
 }
 
 // A stream is read again from a time, or from the offsets of the group; a dry run only says what would be

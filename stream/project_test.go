@@ -89,7 +89,7 @@ func of(all []written, jobID string) (some []written) {
 //
 // proves: S2, S3
 // part of: S1, N6
-func TestS2_S3_WaitsAndDeathsAreOnTopics(t *testing.T) {
+func TestS2_S3_KafkaTrap30_KafkaTrap32_WaitsAndDeathsAreOnTopics(t *testing.T) {
 	t.Parallel()
 	if _, err := exec.LookPath("kcat"); err != nil {
 		t.Skip("no kcat")

@@ -58,8 +58,11 @@ func (c *Config) run(ctx context.Context, client *redrive.Client) error {
 	for i := range topics {
 		start(func() error { return c.intake(ctx, client, o, &topics[i], storeID) })
 	}
-	for _, sink := range c.sinks(storeID) {
-		start(func() error { return c.project(ctx, client, o, sink) })
+	for _, sink := range c.topics(storeID) {
+		start(func() error { return c.writes(ctx, client, o, sink) })
+	}
+	for _, sink := range c.others(client, storeID) {
+		start(func() error { return c.project(ctx, client, sink) })
 	}
 	c.Log.InfoContext(ctx, "reading", "stream", c.Name, "topic", c.Topic, "retry", c.Retry, "group", c.Group, "queue", c.Queue)
 	for ; running > 0; running-- { // the first that ends ends the others
@@ -96,30 +99,51 @@ func (c *Config) storeID(ctx context.Context, client *redrive.Client) (string, e
 	return hex.EncodeToString(id), err
 }
 
-// sinks returns the topics that are written.
-func (c *Config) sinks(storeID string) (all []*project.Topic) {
+// types are the task types of the kinds, where they differ.
+func (c *Config) types() map[string]string {
 	types := map[string]string{}
 	for name, kind := range c.Kinds {
 		if name != kind {
 			types[kind] = name
 		}
 	}
+	return types
+}
+
+// topics returns the topics that are written.
+func (c *Config) topics(storeID string) (all []*project.Topic) {
 	for kind, topic := range map[project.Kind]string{project.Retries: c.Retry, project.Deaths: c.Dead, project.Results: c.Results} {
 		if topic != "" {
-			all = append(all, &project.Topic{Kind: kind, Topic: topic, Stream: c.Name, Group: c.Group, StoreID: storeID, MinWait: c.MinWait, Compat: c.Compat, Types: types, Now: c.Now})
+			all = append(all, &project.Topic{Kind: kind, Topic: topic, Stream: c.Name, Group: c.Group, StoreID: storeID, MinWait: c.MinWait, Compat: c.Compat, Types: c.types(), Now: c.Now})
 		}
 	}
 	return all
 }
 
-// project writes one topic.
-func (c *Config) project(ctx context.Context, client *redrive.Client, o *kafka.Options, sink *project.Topic) error {
+// others returns the sinks that are no topics.
+func (c *Config) others(client *redrive.Client, storeID string) (all []project.Sink) {
+	for name, marker := range c.Marks {
+		all = append(all, &project.Marks{Sink: name, Stream: c.Name, Marker: marker})
+	}
+	if c.Documents != nil {
+		all = append(all, &project.Documents{Stream: c.Name, StoreID: storeID, Types: c.types(), Store: c.Documents, Letter: client.DeadLetter})
+	}
+	return all
+}
+
+// writes writes one topic.
+func (c *Config) writes(ctx context.Context, client *redrive.Client, o *kafka.Options, sink *project.Topic) error {
 	writer, err := kafka.NewWriter(o)
 	if err != nil {
 		return err
 	}
 	defer writer.Close()
 	sink.Writer = writer
+	return c.project(ctx, client, sink)
+}
+
+// project writes one sink.
+func (c *Config) project(ctx context.Context, client *redrive.Client, sink project.Sink) error {
 	return project.Run(ctx, client, c.Store, sink, &project.Config{
 		Stream: c.Name, Queue: c.Queue, Holder: c.holder(), Log: c.Log, Now: c.Now,
 		Lost: func(ctx context.Context, name string, item *project.Item, refused error) error {

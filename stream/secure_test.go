@@ -2,7 +2,9 @@ package stream_test
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -53,7 +55,7 @@ func give(t *testing.T, admin *kadm.Client, user string, build func(*kadm.ACLBui
 // its cure: one of two users has no right to write the retry topic.
 //
 // part of: S4
-func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
+func TestS4_KafkaTrap24_TheStartSaysWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	k := private(t)
 	admin := topic(t, k.Address(), "secure_tasks", 3)
@@ -145,10 +147,57 @@ func TestS4_TheStartSaysWhatIsWrong(t *testing.T) {
 	}
 }
 
+// A token is read from its file at each login, so another program can renew it; one that is over is refused, and is in no message.
+//
+// part of: S4
+func TestS4_LoginWithAToken(t *testing.T) {
+	t.Parallel()
+	k := private(t)
+	admin := topic(t, k.Address(), "token_tasks", 1)
+	give(t, admin, "tokens", func(b *kadm.ACLBuilder) *kadm.ACLBuilder { return b.Topics("token_tasks").Groups("redrive-token") }, kmsg.ACLOperationRead, kmsg.ACLOperationDescribe)
+	address, ca := k.Secure()
+	file := filepath.Join(t.TempDir(), "token")
+	write := func(ends time.Time) string {
+		t.Helper()
+		part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
+		token := part(`{"alg":"none"}`) + "." + part(fmt.Sprintf(`{"sub":"tokens","iat":%d,"exp":%d}`, ends.Add(-time.Hour).Unix(), ends.Unix())) + "."
+		if err := os.WriteFile(file, []byte(token+"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	config := func() *stream.Config {
+		return &stream.Config{Name: "token", Brokers: []string{address}, Topic: "token_tasks", Kinds: map[string]string{"chat": "chat"},
+			TLS: &kafka.TLS{CAFile: ca}, SASL: &kafka.SASL{Mechanism: "oauthbearer", TokenFile: file}, Log: slog.New(slog.DiscardHandler)}
+	}
+	over := write(time.Now().Add(-time.Minute))
+	if got := said(t, config()); !strings.Contains(got, "the login failed") || strings.Contains(got, over) {
+		t.Errorf("with a token that is over: said %q, want that the login failed, and not the token", got)
+	}
+	write(time.Now().Add(time.Hour))
+	s := memory.New(memory.Options{})
+	client, err := redrive.New(s, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- stream.Run(ctx, client, config()) }()
+	produce(t, k.Address(), "token_tasks", []string{`{"job_id":"a","task_type":"chat"}`})
+	eventually(t, "the record is a job", func() bool {
+		n, err := client.Counts(t.Context())
+		return err == nil && len(n) > 0 && n[0].State == job.Waiting
+	})
+	cancel()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // Of two processes with one instance name the older one ends, and says which name it is.
 //
 // part of: S4
-func TestS4_OneInstanceNameIsOneProcess(t *testing.T) {
+func TestS4_KafkaTrap26_OneInstanceNameIsOneProcess(t *testing.T) {
 	t.Parallel()
 	address := broker(t)
 	topic(t, address, "named_tasks", 3)

@@ -24,10 +24,12 @@ import (
 	"github.com/redrive/redrive/store"
 	"github.com/redrive/redrive/stream/intake"
 	"github.com/redrive/redrive/stream/kafka"
+	"github.com/redrive/redrive/stream/project"
 	"github.com/redrive/redrive/stream/wire"
 )
 
-// RecordKind is the kind of the jobs that stand for records that cannot be a task. They die at once.
+// RecordKind is the kind of the jobs that stand for records that cannot be a task. They die in the transaction that takes
+// the records, without a worker.
 const RecordKind = "redrive.record"
 
 // The defaults and limits of Config.
@@ -39,6 +41,12 @@ const (
 	stopMax        = 10 * time.Second
 	keptOfLarge    = 64 << 10 // bytes that are kept of a value that is too large
 )
+
+// Processed knows which tasks others have processed, such as marks in Redis.
+type Processed interface {
+	// Processed reports for each idempotency key whether its task was processed.
+	Processed(ctx context.Context, keys []string) ([]bool, error)
+}
 
 // Config says what a stream reads and what becomes of it.
 type Config struct {
@@ -63,8 +71,15 @@ type Config struct {
 	// Store is the client's store, which keeps the cursors of what is written to topics. It is
 	// required with Retry, Dead or Results.
 	Store store.Streams
-	TLS   *kafka.TLS  // nil: connections are not encrypted
-	SASL  *kafka.SASL // nil: no login
+	// Processed are asked, one after the other, which tasks others have processed. Their records are skipped. After an error
+	// the records wait.
+	Processed []Processed
+	// Marks get the keys of completed tasks, under the names of sinks such as "marks". They require Store.
+	Marks map[string]project.Marker
+	// Documents get the dead letters of the stream. They require Store.
+	Documents project.DocumentStore
+	TLS       *kafka.TLS  // nil: connections are not encrypted
+	SASL      *kafka.SASL // nil: no login
 	// AllowCompacted lets the topic be compacted: records that vanish before they are read are no tasks.
 	AllowCompacted bool
 	Alongside      bool         // the group may have members that are not of redrive
@@ -93,7 +108,7 @@ func (c *Config) filled() (*Config, error) {
 			return nil, fmt.Errorf("stream %q: task_type %q becomes the kind %q: kinds that begin with %q are redrive's own; use another name", c.Name, name, kind, notify.Prefix)
 		}
 	}
-	if (c.Retry != "" || c.Dead != "" || c.Results != "") && c.Store == nil {
+	if (c.Retry != "" || c.Dead != "" || c.Results != "" || len(c.Marks) > 0 || c.Documents != nil) && c.Store == nil {
 		return nil, fmt.Errorf("stream %q: Store is nil; a stream that writes to topics keeps its cursors in the store", c.Name)
 	}
 	if full.MinWait == 0 {
@@ -120,9 +135,8 @@ func (c *Config) filled() (*Config, error) {
 	return &full, nil
 }
 
-// Handle registers the handlers of RecordKind and ProjectionKind. That of RecordKind reads the record again: at first only to say why it
-// cannot be a task; after a retry with a corrected payload it enqueues the job. The client must run
-// the queue of the stream.
+// Handle registers the handlers of RecordKind and ProjectionKind. That of RecordKind reads the record again after a person has
+// retried it: with a corrected payload it enqueues the job. The client must run the queue of the stream.
 func Handle(client *redrive.Client, c *Config) error {
 	full, err := c.filled()
 	if err != nil {
@@ -149,9 +163,6 @@ func (c *Config) again(ctx context.Context, client *redrive.Client, j *redrive.J
 		r.Time = *o.Time
 	}
 	item := c.read(r)
-	if a := o.Arrival; a != nil && a.Size > len(j.Args) && j.Life == 1 {
-		item.Dead = a
-	}
 	if item.Dead == nil {
 		receipt, err := client.Enqueue(ctx, c.spec(&item, ""))
 		switch {
@@ -162,8 +173,13 @@ func (c *Config) again(ctx context.Context, client *redrive.Client, j *redrive.J
 		}
 		item.Dead = &wire.Arrival{Reason: wire.ReasonKeyConflict, Message: err.Error()}
 	}
-	return failure.Code(item.Dead.Reason, failure.Refuse(item.Dead.Reason, fmt.Errorf("%s of %s: %s", item.Dead.Reason, r, item.Dead.Message)),
-		"topic", o.Topic, "partition", o.Partition, "offset", o.Offset)
+	return refusal(r, item.Dead)
+}
+
+// refusal returns the error of which the job of a record that cannot be a task dies.
+func refusal(r *wire.Record, a *wire.Arrival) error {
+	return failure.Code(a.Reason, failure.Refuse(a.Reason, fmt.Errorf("%s of %s: %s", a.Reason, r, a.Message)),
+		"topic", r.Topic, "partition", r.Partition, "offset", r.Offset)
 }
 
 // Check asks the cluster about everything that the stream needs, and returns what is wrong, all at

@@ -156,7 +156,7 @@ func tasks(from, to int) (lines []string) {
 // themselves, and the broker is killed.
 //
 // part of: S1, S4
-func TestS4_EachRecordBecomesOneJob(t *testing.T) { // it is not parallel: it kills the broker of the other tests
+func TestS4_KafkaTrap1_EachRecordBecomesOneJob(t *testing.T) { // it is not parallel: it kills the broker of the other tests
 	each(t, newRig(t, broker(t), "killed_tasks"), 6_000, func() {
 		if k := shared.broker; k != nil {
 			if err := errors.Join(k.Kill(), k.Start(context.WithoutCancel(t.Context()))); err != nil {
@@ -234,7 +234,7 @@ func each(t *testing.T, r *rig, all int, second func()) {
 // position that was moved back is read again from there.
 //
 // part of: S4
-func TestS4_ThePositionIsThatOfTheStore(t *testing.T) {
+func TestS4_KafkaTrap5_KafkaTrap21_ThePositionIsThatOfTheStore(t *testing.T) {
 	t.Parallel()
 	address := broker(t)
 	r := newRig(t, address, "carol_tasks")
@@ -319,8 +319,9 @@ func offsetsOf(topic string, partition int32, at int64) (o kadm.Offsets) {
 // What cannot be a task becomes a dead letter with the record's place and bytes. It holds up
 // nothing, and after a retry with a corrected payload it becomes a job.
 //
-// part of: S6, I1
-func TestS6_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
+// proves: S6
+// part of: I1
+func TestS6_KafkaTrap7_KafkaTrap31_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
 	t.Parallel()
 	address := broker(t)
 	r := newRig(t, address, "bob_tasks")
@@ -332,8 +333,11 @@ func TestS6_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
 		`{"job_id":"a","task_type":"chat_completion","payload":{"x":9}}`,
 		`{"job_id":"last","task_type":"chat_completion","payload":null}`,
 	}, "-p", "1")
+	if err := r.queue(store.Paused); err != nil {
+		t.Fatal(err)
+	}
 	r.start()
-	eventually(t, "three records are dead", func() bool { return r.count(stream.RecordKind, job.Dead) == 3 })
+	eventually(t, "three records are dead, without a worker", func() bool { return r.count(stream.RecordKind, job.Dead) == 3 })
 	eventually(t, "all records are read", func() bool { offsets, ends := r.committed(); return offsets == ends })
 	if got := r.count("chat", job.Waiting); got != 2 {
 		t.Errorf("there are %d jobs, want those of a and last", got)
@@ -369,6 +373,9 @@ func TestS6_WhatCannotBeATaskIsADeadLetter(t *testing.T) {
 	}
 	if err := json.Unmarshal(dead.Attrs, &attrs); err != nil || attrs.Stream.Offset != 1 || attrs.Stream.Partition != 1 {
 		t.Errorf("the attributes are %s (%v), want the record's partition and offset", dead.Attrs, err)
+	}
+	if err := r.queue(store.Open); err != nil {
+		t.Fatal(err)
 	}
 	fixed := []byte(`{"job_id":"fixed","task_type":"chat_completion"}`)
 	if err := r.client.Retry(t.Context(), redrive.By{Actor: "ann"}, unreadable, &redrive.Change{Payload: fixed}); err != nil {

@@ -191,6 +191,14 @@ type Retry struct {
 	// Waits are the waits before the retries, in order; the last one repeats. Default
 	// 30s.
 	Waits []time.Duration
+	// Formula replaces Waits. It is set by variables of a stream and not by the file.
+	Formula *RetryFormula
+}
+
+// RetryFormula is the formula of waits: First, First × Factor, First × Factor², …, each up to Spread longer, at most Cap.
+type RetryFormula struct {
+	First, Cap, Spread time.Duration
+	Factor             float64
 }
 
 // TimeoutDefault is the time limit of a run if neither the kind nor the policy sets one.

@@ -78,6 +78,12 @@ func (c *Config) resolve(dir string) {
 		if s.SASL != nil {
 			files = append(files, &s.SASL.PasswordFile, &s.SASL.TokenFile)
 		}
+		if s.Marks != nil {
+			files = append(files, &s.Marks.PasswordFile)
+		}
+		if s.Documents != nil {
+			files = append(files, &s.Documents.PasswordFile)
+		}
 		for _, file := range files {
 			if *file != "" {
 				*file = under(dir, *file)

@@ -46,9 +46,15 @@ type Stream struct {
 	// TLS is nil if connections are not encrypted, SASL if there is no login.
 	TLS  *StreamTLS
 	SASL *StreamSASL
+	// Marks is nil without marks in Redis, Documents without documents in MongoDB.
+	Marks     *StreamMarks
+	Documents *StreamDocuments
 	// Preset is the name of the preset of names and variables. Default "", which means none.
 	Preset string
-	// Sources says for brokers, topic and retry where the value is from: "file", "preset", "default"
+	// Numbers are the settings of variables with numbers, by the names in NumberNames, as they were written. Those of
+	// retries are all there if one of them is set; without them the policy and the kinds decide.
+	Numbers map[string]string
+	// Sources says for brokers, topic, retry, marks, documents, documents.dead and Numbers where the value is from: "file", "preset", "default"
 	// or the name of a variable.
 	Sources map[string]string
 }
@@ -132,6 +138,8 @@ func (r *reader) stream(v value, at position, name string, c *Config) Stream {
 		{"alongside", r.Boolean(&s.Alongside)},
 		{"tls", r.streamTLS(&s)},
 		{"sasl", r.streamSASL(&s)},
+		{"marks", r.streamMarks(&s)},
+		{"documents", r.streamDocuments(&s)},
 	})
 	s.Latest = start == "latest"
 	if v.Shape != yamlfile.Mapping && v.Shape != yamlfile.Null {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/api"
+	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 )
 
@@ -16,6 +17,8 @@ type queuesView struct {
 	frame
 	Rows []api.QueueOut
 	Next template.URL // the query of the next page
+
+	Streams []wire.Stream
 }
 
 // queuesPage is the number of queues on a page.
@@ -29,6 +32,9 @@ func (p *Pages) queues(a *api.API, c *api.Call) error {
 	v := queuesView{frame: f}
 	v.Topics = "all"
 	if v.Rows, err = a.Queues(c.Context()); err != nil {
+		return err
+	}
+	if v.Streams, err = wire.StreamsOf(c.Context(), a.Client(), f.Now); err != nil {
 		return err
 	}
 	var paused, draining int64

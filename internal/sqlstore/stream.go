@@ -365,6 +365,9 @@ func dumpStreams(c Session, d *store.Dump) (err error) {
 	if d.Sinks, err = readSinks(c, ""); err != nil {
 		return err
 	}
-	d.Reports, err = readReports(c, "")
+	if d.Reports, err = readReports(c, ""); err != nil {
+		return err
+	}
+	d.Marks, err = readMarks(c)
 	return err
 }

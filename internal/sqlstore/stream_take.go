@@ -1,8 +1,10 @@
 package sqlstore
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/redrive/redrive/internal/testing/crashpoint"
 	"github.com/redrive/redrive/job"
@@ -31,7 +33,7 @@ func (s *Core) Take(ctx context.Context, x store.Taking) (answer []store.Taken, 
 // take locks the positions first, in a fixed order, so that two transactions cannot deadlock. No
 // transaction that holds another lock waits for a position, but for that on dead letters.
 func (t *Txn) take(x *store.Taking) ([]store.Taken, error) {
-	if revives(x) {
+	if kills(x) {
 		if err := t.lockDeadLetters(); err != nil {
 			return nil, err
 		}
@@ -51,6 +53,9 @@ func (t *Txn) take(x *store.Taking) ([]store.Taken, error) {
 	}
 	answer, err := t.takeRecords(x, positions)
 	if err != nil {
+		return nil, err
+	}
+	if err := t.endTaken(x, answer); err != nil {
 		return nil, err
 	}
 	if err := t.reviveTaken(x, answer); err != nil {
@@ -79,10 +84,11 @@ func (t *Txn) take(x *store.Taking) ([]store.Taken, error) {
 	return answer, nil
 }
 
-func revives(x *store.Taking) bool {
+// kills reports whether dead letters may have to be written.
+func kills(x *store.Taking) bool {
 	for i := range x.Parts {
 		for k := range x.Parts[i].Records {
-			if x.Parts[i].Records[k].Revive {
+			if r := &x.Parts[i].Records[k]; r.Revive || r.Death != nil {
 				return true
 			}
 		}
@@ -131,6 +137,49 @@ func (t *Txn) takeRecords(x *store.Taking, positions map[store.Place]*store.Posi
 		answer[at[i]] = store.TakenOf(records[i], &receipts[i])
 	}
 	return answer, nil
+}
+
+// endTaken ends the jobs of records that cannot be tasks, as if a worker had claimed them and ended their runs.
+func (t *Txn) endTaken(x *store.Taking, answer []store.Taken) error {
+	i := -1
+	for k := range x.Parts {
+		for m := range x.Parts[k].Records {
+			i++
+			r := &x.Parts[k].Records[m]
+			if r.Death == nil || answer[i].Fate != store.FateDead {
+				continue
+			}
+			if err := t.begin(r.Job.ID, store.TakenBy(x.Stream)); err != nil {
+				return err
+			}
+			own, err := t.settle(r.Death)
+			if err := cmp.Or(err, own); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// begin claims a job that this transaction has inserted, for a run that this transaction also ends.
+func (t *Txn) begin(id job.ID, holder string) error {
+	r, err := t.live(id)
+	if err != nil {
+		return err
+	}
+	if r == nil {
+		return fmt.Errorf("job %d: it was inserted in this transaction, but is not there", id) // This cannot happen.
+	}
+	from := r.state
+	r.token++
+	r.claimedAt, r.holder, r.crashMax = t.now, holder, 1
+	if err := t.one(setClaimed, num(r.id), num(r.token), num(t.now), num(t.now), text(holder), num(r.crashMax), setNum(r.terms)); err != nil {
+		return err
+	}
+	t.move(r.lane, from, r.lane, job.Running)
+	t.started(r, t.now)
+	t.events.Add(r.event(from, job.Running, job.Claimed))
+	return nil
 }
 
 // reviveTaken retries the dead jobs whose records were published again.

@@ -42,6 +42,7 @@ func (s *Store) Dump(ctx context.Context) (*store.Dump, error) {
 		Positions:  t.positionsOf(""),
 		Sinks:      t.sinksOf(""),
 		Reports:    t.reportsOf(""),
+		Marks:      t.sortedMarks(),
 	}
 	t.dumpBatches(d)
 	t.dumpNotify(d)

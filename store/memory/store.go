@@ -71,6 +71,7 @@ type Store struct {
 	secrets   map[string][]byte
 	endpoints map[string]store.Endpoint
 	logs      streams
+	marks     map[string]store.Mark
 	lastNote  int64                  // number of the last note
 	listeners map[*listener]struct{} // the callers of Notify
 	followers map[*listener]struct{} // the callers of Follow
@@ -109,6 +110,7 @@ func New(o Options) *Store {
 		secrets:   make(map[string][]byte),
 		endpoints: make(map[string]store.Endpoint),
 		logs:      newStreams(),
+		marks:     make(map[string]store.Mark),
 		entries:   make(map[store.DeadCount]int64),
 		minutes:   make(map[job.Micros]int64),
 		figures:   make(map[storekit.FigureName]*store.Figures),

@@ -124,6 +124,7 @@ func (t *tx) take(x *store.Taking) ([]store.Taken, error) {
 	for _, n := range c.fresh {
 		t.insert(n)
 	}
+	t.endDead(x, answer)
 	i := 0
 	for k := range x.Parts {
 		part := &x.Parts[k]
@@ -140,6 +141,33 @@ func (t *tx) take(x *store.Taking) ([]store.Taken, error) {
 		}
 	}
 	return answer, nil
+}
+
+// endDead ends the jobs of records that cannot be tasks. It comes before the retries of dead jobs, also in the events.
+func (t *tx) endDead(x *store.Taking, answer []store.Taken) {
+	i := -1
+	for k := range x.Parts {
+		for m := range x.Parts[k].Records {
+			i++
+			if o := x.Parts[k].Records[m].Death; o != nil && answer[i].Fate == store.FateDead {
+				t.endTaken(o, store.TakenBy(x.Stream))
+			}
+		}
+	}
+}
+
+// endTaken ends the job of a record that cannot be a task, as if a worker had claimed it and ended its run.
+func (t *tx) endTaken(o *job.Outcome, holder string) {
+	r := t.jobs[o.ID]
+	from := r.State
+	t.detach(r)
+	r.State, r.Token, r.ClaimedAt, r.Holder = job.Running, o.Token, t.now, holder
+	usageOf(t.byQueue, r.Queue).running++
+	usageOf(t.byKind, r.Kind).running++
+	t.attach(r)
+	t.started(r)
+	t.transition(r, from, job.Claimed, "")
+	t.endRun(r, o, r.lane.laneName)
 }
 
 // lookRecords looks at all records before any of them is written.

@@ -11,7 +11,8 @@ package postgres
 //     schedules, policies, processes, notes, access, endpoints, streams: who has one of these needs no lock on dead letters. Processes is
 //     locked before any row of redrive_processes, by a call that writes the rows of other
 //     processes than its own
-//     Then positions of streams, by their primary key, and sinks: only calls for streams take them
+//     Then positions of streams, by their primary key, and sinks: only calls for streams take them.
+//     A mark, by its key, is locked by a call that locks nothing else but, without waiting, marks that it removes
 //  6. batches, by id: by what brings members back, adds or publishes some, or writes an end, and, for
 //     others to share, by new jobs that name a batch
 //  7. keys, by owner, kind and key; sweeps skip what is locked

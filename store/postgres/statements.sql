@@ -345,6 +345,11 @@ SET state = 3, token = t.token, lease_until = $1::bigint, claimed_at = $2::bigin
 FROM unnest($4::bigint[], $5::bigint[], $6::bigint[], $7::bigint[]) AS t(id, token, crash_max, terms)
 WHERE j.id BETWEEN t.id AND t.id AND j.token = t.token - 1;
 
+-- name: setClaimed
+UPDATE redrive.redrive_jobs
+SET state = 3, token = $2, lease_until = $3, claimed_at = $4, holder = $5, crash_max = $6, terms = $7
+WHERE id = $1 AND token = $2 - 1;
+
 -- name: longPayloads :own
 SELECT job, payload FROM redrive.redrive_bodies WHERE job = ANY($1::bigint[]);
 
@@ -2437,6 +2442,37 @@ ON CONFLICT (stream, sink) DO NOTHING;
 -- name: setSink
 UPDATE redrive.redrive_sinks SET seq = $3, idx = $4, holder = $5, token = $6, until = $7, failed_at = $8, error = $9
 WHERE stream = $1 AND sink = $2;
+
+-- ----------------------------------------------------------------------------
+-- Marks
+-- ----------------------------------------------------------------------------
+
+-- name: selMark
+SELECT key, holder, token, until, done_at, forget_at, job, summary
+FROM redrive.redrive_marks
+WHERE key = $1
+FOR UPDATE;
+
+-- name: allMarks
+SELECT key, holder, token, until, done_at, forget_at, job, summary
+FROM redrive.redrive_marks
+ORDER BY key;
+
+-- name: insMark
+INSERT INTO redrive.redrive_marks (key, holder, token, until) VALUES ($1, '', 0, 0)
+ON CONFLICT (key) DO NOTHING;
+
+-- name: setMark
+UPDATE redrive.redrive_marks SET holder = $2, token = $3, until = $4, done_at = $5, forget_at = $6, job = $7, summary = $8
+WHERE key = $1;
+
+-- name: delMark
+DELETE FROM redrive.redrive_marks WHERE key = $1;
+
+-- name: delMarks
+DELETE FROM redrive.redrive_marks
+WHERE key IN (SELECT key FROM redrive.redrive_marks WHERE forget_at <= $1 ORDER BY forget_at, key LIMIT $2
+	FOR UPDATE SKIP LOCKED);
 
 -- ----------------------------------------------------------------------------
 -- The index of owners

@@ -5,6 +5,7 @@ const requestByKey = "SEARCH redrive_requests USING PRIMARY KEY (scope=? AND key
 const (
 	positionByPlace = "SEARCH redrive_positions USING PRIMARY KEY (stream=? AND cluster=? AND topic_id=? AND part=?)"
 	sinkByName      = "SEARCH redrive_sinks USING PRIMARY KEY (stream=? AND sink=?)"
+	markByKey       = "SEARCH redrive_marks USING PRIMARY KEY (key=?)"
 )
 
 const accessByID = "SEARCH redrive_access USING PRIMARY KEY (id=?)"
@@ -48,6 +49,11 @@ var writingKept = []plan{
 	{name: "setSink", want: sinkByName},
 	{name: "insSink", want: noPlan},
 	{name: "countSinks", want: "SEARCH redrive_sinks USING PRIMARY KEY (stream=?)"},
+	{name: "selMark", want: markByKey},
+	{name: "setMark", want: markByKey},
+	{name: "delMark", want: markByKey},
+	{name: "insMark", want: noPlan},
+	{name: "delMarks", want: markByKey + "; LIST SUBQUERY 1; SEARCH redrive_marks USING COVERING INDEX redrive_marks_forget (forget_at<?)"},
 	{name: "selActive", want: "SCAN redrive_redrives USING INDEX redrive_redrives_active"},
 	{name: "keyRedrive", want: "SEARCH redrive_redrives USING INDEX redrive_redrives_key (key=?)"},
 	{name: "selRedrive", want: "SEARCH redrive_redrives" + byID},
@@ -128,6 +134,7 @@ var readingKept = []plan{
 	{name: "allStreams", want: "SCAN redrive_streams"},
 	{name: "selReports", want: "SCAN redrive_stream_reports"},
 	{name: "selSinks", want: "SCAN redrive_sinks"},
+	{name: "allMarks", want: "SCAN redrive_marks"},
 	{name: "allProcesses", want: "SCAN redrive_processes"},
 	{name: "allSchedules", want: "SCAN redrive_schedules"},
 	{name: "retryLanes", want: "MATERIALIZE p; COMPOUND QUERY; LEFT-MOST SUBQUERY; SCAN CONSTANT ROW; UNION ALL; SCAN CONSTANT ROW; " +

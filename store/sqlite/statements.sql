@@ -130,7 +130,7 @@ SELECT id, token, lane, state, priority, life, attempts, crashes, deferrals, sno
 FROM redrive_jobs
 WHERE id = ? AND state < 3;
 
--- name: setClaimed :own
+-- name: setClaimed
 UPDATE redrive_jobs
 SET state = 3, token = ?2, lease_until = ?3, claimed_at = ?4, holder = ?5, crash_max = ?6, terms = ?7
 WHERE id = ?1 AND state < 3;
@@ -1713,6 +1713,35 @@ ON CONFLICT (stream, sink) DO NOTHING;
 -- name: setSink
 UPDATE redrive_sinks SET seq = ?3, idx = ?4, holder = ?5, token = ?6, until = ?7, failed_at = ?8, error = ?9
 WHERE stream = ?1 AND sink = ?2;
+
+-- ----------------------------------------------------------------------------
+-- Marks
+-- ----------------------------------------------------------------------------
+
+-- name: selMark
+SELECT key, holder, token, until, done_at, forget_at, job, summary
+FROM redrive_marks
+WHERE key = ?1;
+
+-- name: allMarks
+SELECT key, holder, token, until, done_at, forget_at, job, summary
+FROM redrive_marks
+ORDER BY key;
+
+-- name: insMark
+INSERT INTO redrive_marks (key, holder, token, until) VALUES (?1, '', 0, 0)
+ON CONFLICT (key) DO NOTHING;
+
+-- name: setMark
+UPDATE redrive_marks SET holder = ?2, token = ?3, until = ?4, done_at = ?5, forget_at = ?6, job = ?7, summary = ?8
+WHERE key = ?1;
+
+-- name: delMark
+DELETE FROM redrive_marks WHERE key = ?1;
+
+-- name: delMarks
+DELETE FROM redrive_marks
+WHERE key IN (SELECT key FROM redrive_marks WHERE forget_at <= ?1 ORDER BY forget_at, key LIMIT ?2);
 
 -- ----------------------------------------------------------------------------
 -- The index of owners

@@ -247,7 +247,7 @@ func equalDumps(a, b *store.Dump) bool {
 		equalRows(a.Processes, b.Processes) && slices.Equal(a.Notes, b.Notes) && equalRows(a.Requests, b.Requests) &&
 		equalRows(a.Batches, b.Batches) && (reflect.DeepEqual(a.Outcomes, b.Outcomes) || cmp.Equal(a.Outcomes, b.Outcomes, equal)) && equalRows(a.Drafts, b.Drafts) &&
 		equalRows(a.Access, b.Access) && equalRows(a.Endpoints, b.Endpoints) && slices.Equal(a.Secrets, b.Secrets) && slices.Equal(a.Streams, b.Streams) && slices.Equal(a.Positions, b.Positions) &&
-		slices.Equal(a.Sinks, b.Sinks) && equalRows(a.Reports, b.Reports) && equalRows(a.Notify, b.Notify) && slices.Equal(a.Windows, b.Windows)
+		slices.Equal(a.Sinks, b.Sinks) && slices.Equal(a.Marks, b.Marks) && equalRows(a.Reports, b.Reports) && equalRows(a.Notify, b.Notify) && slices.Equal(a.Windows, b.Windows)
 }
 
 func equalRows[T any](a, b []T) bool { return reflect.DeepEqual(a, b) || cmp.Equal(a, b, equal) }

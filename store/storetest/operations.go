@@ -79,7 +79,7 @@ func operationNames() []string {
 		"SetGroup", "MergeGroups", "AddNote", "Notes", "BeginRequest", "EndRequest", "PutEndpoint", "Endpoints", "RemoveEndpoint", "CountEndpoint", "PutKey", "UsedKeys", "AccessKeys", "Secret", "key that is rotated", "key that is revoked", "request that exists", "cause that regresses", "retry that helps", "note that a sweep removes",
 		"Alter", "PreviewLive", "ActLive", "alter that is taken", "act on live jobs that changes something", "live job that a redrive changes",
 		"act by id that is taken", "act by filter that changes something", "job that a redrive brings back", "redrive that patches a payload",
-		"removal by a sweep", "reopening by a sweep", "BeginPositions", "Take", "MovePosition", "SetStream", "LeaseSink", "SaveSink", "ReportStream", "record that is dropped", "slot that is fired", "process that is found silent",
+		"removal by a sweep", "reopening by a sweep", "BeginPositions", "Take", "MovePosition", "SetStream", "LeaseSink", "SaveSink", "ClaimMark", "EndMark", "ReportStream", "record that is dropped", "slot that is fired", "process that is found silent",
 	}
 }
 

@@ -52,6 +52,7 @@ func (d *duel) stream() {
 	c := store.StreamChange{Name: pick(t, "stream", stream, stream, "none"), Mode: pick(t, "mode", store.Open, store.Paused)}
 	d.each("SetStream", func(s store.Store) (any, error) { return s.SetStream(ctx(), by, c) })
 	d.sink()
+	d.markEffect()
 	d.ask("Positions", func(s store.Store) (any, error) { return s.Positions(ctx(), stream) })
 	d.ask("Streams", func(s store.Store) (any, error) { return s.Streams(ctx()) })
 }
@@ -68,6 +69,9 @@ func (d *duel) part(p *store.Position) store.TakingPart {
 			r.Job = d.newJob(id)
 			r.Job.ID, r.Job.Repeat, r.Job.Batch, r.Job.Aside = id, false, 0, false
 			r.Revive = chance(t, "revive", 2)
+			if r.Fate == store.FateDead && chance(t, "dead at once", 2) {
+				r.Death = new(died(job.Claim{ID: id, Token: 1}, "InvalidInput", job.NonRetriable))
+			}
 			if n := d.deadWithKey(); n != nil && chance(t, "key of a dead job", 2) { // a random key is rarely the key of a dead job
 				r.Job.Owner, r.Job.Kind, r.Job.Key, r.Job.Digest, r.Job.KeyUntil, r.Job.KeyPeriod = n.Owner, n.Kind, n.Key, n.Digest, 0, 0
 				r.Revive = true
@@ -108,4 +112,17 @@ func (d *duel) sink() {
 		Partitions: []store.PartitionReport{{Topic: "tasks", State: pick(t, "state", "running", "behind", "fine")}}}
 	d.each("ReportStream", func(s store.Store) (any, error) { return nil, s.ReportStream(ctx(), report) })
 	d.ask("StreamReports", func(s store.Store) (any, error) { return s.StreamReports(ctx(), stream) })
+}
+
+// markEffect claims a key and ends its mark.
+func (d *duel) markEffect() {
+	t := d.t
+	key, holder := pick(t, "key of the mark", "a", "b", ""), pick(t, "holder of the mark", "p1", "p2")
+	c := store.MarkClaim{Key: key, Holder: holder, Lease: pick(t, "lease of the mark", time.Second, time.Minute, 0), Job: job.ID(pick(t, "job of the mark", 0, 3))}
+	a := d.each("ClaimMark", func(s store.Store) (any, error) { return s.ClaimMark(ctx(), c) })
+	e := store.MarkEnd{Key: key, Holder: holder, Token: int64(pick(t, "token of the mark", 1, 2)), Done: chance(t, "done", 2), Keep: pick(t, "kept", 0, time.Second), Summary: pick(t, "summary", "", "sent")}
+	if claimed, ok := a.Value.(store.Mark); ok && a.Err == "" && chance(t, "token of the claim", 2) {
+		e.Token = claimed.Token
+	}
+	d.each("EndMark", func(s store.Store) (any, error) { return nil, s.EndMark(ctx(), e) })
 }

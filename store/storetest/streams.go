@@ -22,6 +22,7 @@ func streamPromises() []promise {
 		{"S3_RecordOfDeadJobRevivesIt", recordRevives},
 		{"S3_RecordOfCancelledJobIsANewOne", recordOfCancelled},
 		{"S1_FatesAreCounted", fatesAreCounted},
+		{"S6_DeadOnArrival", deadOnArrival},
 		{"S4_FirstPositionStays", firstPositionStays},
 		{"S4_MoveOfPositionIsAudited", moveIsAudited},
 		{"S4_StreamIsPausedAndResumed", streamIsPaused},
@@ -29,6 +30,10 @@ func streamPromises() []promise {
 		{"S4_SinkHasOneHolder", sinkHasOneHolder},
 		{"S4_SinkKeepsItsError", sinkKeepsItsError},
 		{"X3_StreamBounds", streamBounds},
+		{"I2_MarkHasOneHolder", markHasOneHolder},
+		{"I2_MarkOfSixteen", markOfSixteen},
+		{"I2_MarkIsForgotten", markIsForgotten},
+		{"X3_MarkBounds", markBounds},
 	}
 }
 
@@ -270,6 +275,34 @@ func fatesAreCounted(r *rig) {
 	same(r, "number of jobs", len(r.dump().Jobs), 2)
 	_, err := r.Take(ctx(), taking(7, 8, store.Record{Offset: 7, Fate: store.FateExisting}))
 	r.is(err, store.ErrInvalid)
+}
+
+// part of: S6
+func deadOnArrival(r *rig) {
+	r.beginStream(0)
+	dead := r.record(1, "", func(n *job.New) { n.Payload = []byte("not a task") })
+	dead.Fate, dead.Job.Digest, dead.Death = store.FateDead, nil, new(died(job.Claim{ID: dead.Job.ID, Token: 1}, "InvalidInput", job.Malformed))
+	before := r.now()
+	same(r, "fates", r.takeRecords(0, 3, r.record(0, "a"), dead, r.record(2, "b")), []string{"taken", "dead", "taken"})
+	j := r.get(dead.Job.ID)
+	same(r, "the job", []any{j.State, j.Token, j.Life, j.Counters.Attempts, j.Holder, j.ClaimedAt, string(j.Payload)},
+		[]any{job.Dead, job.Token(1), int32(1), int32(1), "stream:" + stream, before, "not a task"})
+	page, err := r.DeadLetters(ctx(), store.DeadFilter{}, store.DeadPaging{})
+	r.ok(err)
+	if len(page.Entries) != 1 || page.Entries[0].DeadLetter.Job != j.ID || page.Entries[0].Reason != "malformed" {
+		r.fail("got the dead letters %+v, want one of job %d with the reason malformed", page.Entries, j.ID)
+	}
+	failures, err := r.Failures(ctx(), j.ID)
+	r.ok(err)
+	same(r, "number of failures", len(failures), 1)
+	// A part that is read again does not end it twice, and a retry opens the next life.
+	same(r, "fates of the repetition", r.takeRecords(0, 3, r.record(0, "a"), dead, r.record(2, "b")), []string{"replayed", "replayed", "replayed"})
+	r.unchanged(func() {
+		late := r.record(3, "")
+		late.Fate, late.Job.Digest, late.Death = store.FateDead, nil, new(died(job.Claim{ID: late.Job.ID, Token: 2}, "InvalidInput", job.NonRetriable))
+		_, err := r.Take(ctx(), taking(3, 4, late))
+		r.is(err, store.ErrInvalid)
+	})
 }
 
 // part of: S4

@@ -28,6 +28,7 @@ type Item struct {
 	Dead   *wire.Arrival // why the record cannot become its task; nil if it can
 	// Fate is set for a record that becomes no job, such as one that redrive has written itself.
 	Fate   store.Fate
+	Asked  bool // others were asked whether they have processed the task
 	Revive bool // the record asks for the next life of a dead job
 	NoKey  bool // the job of a dead record gets no key: another job has it
 }

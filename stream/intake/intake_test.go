@@ -132,7 +132,7 @@ func TestStep(t *testing.T) {
 	}
 }
 
-func TestTotals(t *testing.T) {
+func TestKafkaTrap19_DuplicatesOfDeadTasksAreCounted(t *testing.T) {
 	t.Parallel()
 	c := intake.New(start, 10)
 	c.Step(start, intake.Polled{Parts: parts(4)})

@@ -190,7 +190,12 @@ func (o *Options) begin(ctx context.Context, admin *kadm.Client, topic *Topic, p
 	if err != nil {
 		return fmt.Errorf("topic %q: read its offsets: %w", topic.Name, err)
 	}
+	ends, err := admin.ListEndOffsets(ctx, topic.Name)
+	if err != nil {
+		return fmt.Errorf("topic %q: read its ends: %w", topic.Name, err)
+	}
 	var first []store.Position
+	waiting := int64(0)
 	for p := range partitions {
 		at, ok := listed.Lookup(topic.Name, p)
 		if known[topic.Place(p)] || !ok || at.Err != nil {
@@ -200,6 +205,9 @@ func (o *Options) begin(ctx context.Context, admin *kadm.Client, topic *Topic, p
 		if c, ok := committed.Lookup(topic.Name, p); ok && c.Err == nil && c.At >= 0 && !strings.HasPrefix(c.Metadata, ours) {
 			position.Next, from = c.At, "the offsets of the group"
 		}
+		if end, ok := ends.Lookup(topic.Name, p); ok && end.Err == nil {
+			waiting += max(0, end.Offset-position.Next)
+		}
 		first = append(first, position)
 	}
 	if len(first) == 0 {
@@ -208,6 +216,6 @@ func (o *Options) begin(ctx context.Context, admin *kadm.Client, topic *Topic, p
 	if _, err := o.Begin(ctx, first); err != nil {
 		return fmt.Errorf("store the first positions: %w", err)
 	}
-	o.Log.InfoContext(ctx, "the stream reads these partitions for the first time", "topic", topic.Name, "partitions", len(first), "from", from)
+	o.Log.InfoContext(ctx, "the stream reads these partitions for the first time", "topic", topic.Name, "partitions", len(first), "from", from, "records", waiting)
 	return nil
 }

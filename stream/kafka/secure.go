@@ -10,6 +10,7 @@ import (
 	"os"
 	"strings"
 
+	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
 	"github.com/twmb/franz-go/pkg/sasl"
 	"github.com/twmb/franz-go/pkg/sasl/oauth"
@@ -127,12 +128,31 @@ func (s *SASL) mechanism() (sasl.Mechanism, error) {
 	case "scram-sha-512":
 		return scram.Sha512(login), err
 	case "oauthbearer":
-		return oauth.Oauth(func(context.Context) (oauth.Auth, error) {
+		return tokens{oauth.Oauth(func(context.Context) (oauth.Auth, error) {
 			token, err := secret("token_file", s.TokenFile)
 			return oauth.Auth{Token: token}, err
-		}), err
+		})}, err
 	}
 	return nil, fmt.Errorf("sasl: the mechanism %q is not known: use one of %s", s.Mechanism, strings.Join(Mechanisms(), ", "))
+}
+
+// tokens is oauthbearer, whose broker says in an answer of its own why it refuses a token.
+type tokens struct{ sasl.Mechanism }
+
+// Authenticate implements sasl.Mechanism.
+func (t tokens) Authenticate(ctx context.Context, host string) (sasl.Session, []byte, error) {
+	session, first, err := t.Mechanism.Authenticate(ctx, host)
+	return answered{session}, first, err //nolint:wrapcheck // the client does
+}
+
+type answered struct{ sasl.Session }
+
+// Challenge implements sasl.Session.
+func (a answered) Challenge(answer []byte) (bool, []byte, error) {
+	if len(answer) > 0 {
+		return false, nil, fmt.Errorf("%w: the broker says %.200q", kerr.SaslAuthenticationFailed, answer)
+	}
+	return a.Session.Challenge(answer) //nolint:wrapcheck // the client does
 }
 
 // secret reads a secret from a file. Errors name the file and never what is in it.

@@ -87,7 +87,7 @@ func Run(ctx context.Context, client *redrive.Client, s Store, sink Sink, c *Con
 		case waits:
 			wait = waitMin
 		case missed:
-			c.Log.ErrorContext(ctx, "events that the sink has not read were removed; it goes on with the oldest", "stream", c.Stream, "sink", sink.Name(), "after", gone.After.String())
+			c.Log.ErrorContext(ctx, "events that the sink has not read were removed; it goes on with the oldest; write documents and marks anew with redrive stream rebuild", "stream", c.Stream, "sink", sink.Name(), "after", gone.After.String())
 			if err := s.SaveSink(ctx, p.save(gone.First, "")); err != nil {
 				c.Log.WarnContext(ctx, "the cursor of the sink is not stored", "stream", c.Stream, "sink", sink.Name(), "error", err)
 			}
@@ -218,7 +218,7 @@ func (p *projector) flush(ctx context.Context) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, writeMax)
 	defer cancel()
-	items, err := p.items(ctx)
+	items, err := itemsOf(ctx, p.client, p.wanted)
 	if err == nil && len(items) > 0 {
 		if err = p.write(ctx, items); err == nil {
 			crashpoint.Hit(crashpoint.SinkAfterWrite)
@@ -236,25 +236,29 @@ func (p *projector) flush(ctx context.Context) error {
 	return nil
 }
 
-// items reads the jobs of the events. A job that was removed is left out.
-func (p *projector) items(ctx context.Context) ([]Item, error) {
-	items := make([]Item, 0, len(p.wanted))
+// itemsOf reads the jobs of events. A job that was removed is left out, but for the event that says so.
+func itemsOf(ctx context.Context, client *redrive.Client, wanted []event.Event) ([]Item, error) {
+	items := make([]Item, 0, len(wanted))
 	failures := map[job.ID]*job.Failure{}
 	var ids []job.ID
-	for i := range p.wanted {
-		j, err := p.client.Get(ctx, p.wanted[i].Job)
+	for i := range wanted {
+		e := &wanted[i]
+		j, err := client.Get(ctx, e.Job)
 		if errors.Is(err, store.ErrNotFound) {
+			if e.Type == event.DeadLetterPurged {
+				items = append(items, Item{Event: *e, Job: job.Job{ID: e.Job}})
+			}
 			continue
 		}
 		if err != nil {
 			return nil, err
 		}
-		items = append(items, Item{Event: p.wanted[i], Job: j})
+		items = append(items, Item{Event: *e, Job: j})
 		ids = append(ids, j.ID)
 	}
 	for len(ids) > 0 {
 		n := min(len(ids), job.PageMax)
-		found, err := p.client.Latest(ctx, ids[:n])
+		found, err := client.Latest(ctx, ids[:n])
 		if err != nil {
 			return nil, err
 		}

@@ -106,7 +106,7 @@ func collect(t *testing.T, s *sink, n int) (all []job.ID) {
 
 // A process that dies after a write and before its cursor has moved leads to a second write, and to
 // none that is missed. A process that comes later goes on where the cursor is.
-func TestASinkMissesNothing(t *testing.T) {
+func TestKafkaTrap16_ASinkMissesNothing(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
 	first := r.enqueue(t, 3)

@@ -98,27 +98,38 @@ func (t *Topic) Write(ctx context.Context, items []Item) error {
 	return nil
 }
 
+// originOf returns where the job of a stream comes from, or nil for a job of others. A completed job has lost its attributes,
+// unless its handler has HandlerOptions.KeepPayload; it counts as one of the stream of its queue.
+func originOf(stream string, types map[string]string, j *job.Job) *wire.Origin {
+	var attrs struct {
+		Stream *wire.Origin `json:"stream"`
+	}
+	if j.State == job.Completed && len(j.Attrs) == 0 {
+		return &wire.Origin{Stream: stream, TaskType: types[j.Kind]}
+	}
+	if json.Unmarshal(j.Attrs, &attrs) != nil || attrs.Stream == nil || attrs.Stream.Stream != stream {
+		return nil
+	}
+	return attrs.Stream
+}
+
 // Record returns the record of an event; ok is false without one: the job is of another stream,
 // or has moved on since.
 func (t *Topic) Record(item *Item) (r wire.Record, ok bool) {
 	e, j := &item.Event, &item.Job
-	var attrs struct {
-		Stream *wire.Origin `json:"stream"`
-	}
-	if j.State == job.Completed && len(j.Attrs) == 0 { // a completed job keeps them with HandlerOptions.KeepPayload only
-		attrs.Stream = &wire.Origin{Stream: t.Stream, TaskType: t.Types[j.Kind]}
-	} else if json.Unmarshal(j.Attrs, &attrs) != nil || attrs.Stream == nil || attrs.Stream.Stream != t.Stream {
+	origin := originOf(t.Stream, t.Types, j)
+	if origin == nil {
 		return r, false
 	}
 	ran := j.Counters.Attempts+j.Counters.Crashes+j.Counters.Deferrals > 0
 	if j.Life != e.Life || e.Token != 0 && j.Token != e.Token || e.Type == event.JobRetried && ran {
 		return r, false
 	}
-	out := wire.OutOf(wire.Wait{Store: t.StoreID, Job: j.ID, Life: j.Life, Run: j.Token}, j, attrs.Stream, item.Failure)
+	out := wire.OutOf(wire.Wait{Store: t.StoreID, Job: j.ID, Life: j.Life, Run: j.Token}, j, origin, item.Failure)
 	out.Event, out.Group = e.Cursor.String(), t.Group
 	switch t.Kind {
 	case Retries:
-		if j.State != job.Waiting && j.State != job.Retrying || attrs.Stream.Arrival != nil {
+		if j.State != job.Waiting && j.State != job.Retrying || origin.Arrival != nil {
 			return r, false
 		}
 		out.Reason = map[event.Type]string{event.JobFailed: "failed", event.JobDeferred: "deferred", event.JobRetried: "retried"}[e.Type]

@@ -118,7 +118,7 @@ func TestS6_MalformedRecordsSayWhatAndWhere(t *testing.T) {
 
 func deep(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
 
-func TestDueTimes(t *testing.T) {
+func TestKafkaTrap9_KafkaTrap10_DueTimes(t *testing.T) {
 	t.Parallel()
 	at := func(d time.Duration) string { return fmt.Sprintf(`"scheduled_retry_at":%d`, now.Add(d).Unix()) }
 	written := now.Add(-time.Second)

@@ -162,6 +162,9 @@ func (o *Out) Result(topic string, partitions int32, state job.State, result []b
 	return r
 }
 
+// Task returns the task as an object that Read reads, with its unknown fields.
+func (o *Out) Task() json.RawMessage { return o.value(nil) }
+
 // record returns a record in the partition of its source, so that the records of a task stay in order.
 func (o *Out) record(topic string, partitions int32, value []byte) Record {
 	r := Record{Topic: topic, Value: value, Key: o.Origin.key()}

@@ -58,7 +58,7 @@ func waitingJob(payload string) *job.Job {
 // attempt and its last error, and headers each once.
 //
 // part of: S1
-func TestS1_WritesTheRecordOfARetry(t *testing.T) {
+func TestS1_KafkaTrap12_WritesTheRecordOfARetry(t *testing.T) {
 	t.Parallel()
 	r := record(`{"job_id":"j","task_type":"chat","payload":1,"big":12345678901234567890,"html":"<a>&\u0041",
 		"metadata":{"created_at":"2026-11-28T11:20:22.5","retry_count":1,"max_retry":5,"idempotency_key":"k-1","tenant":1e2}}`,
@@ -101,7 +101,7 @@ func TestS1_WritesTheRecordOfARetry(t *testing.T) {
 // Ten times around, a record has the same fields and headers.
 //
 // part of: S1
-func TestS1_HeadersDoNotPileUp(t *testing.T) {
+func TestS1_KafkaTrap13_HeadersDoNotPileUp(t *testing.T) {
 	t.Parallel()
 	r := record(withMetadata(`"retry_count":0,"x":[1.0,"<"]`), wire.Header{Name: "traceparent", Value: []byte("00-1")})
 	for round := range 10 {

@@ -33,7 +33,7 @@ type Kafka struct {
 }
 
 // StartKafka starts a broker with the jars in a directory, which kafka/kafka.sh prints. With users,
-// by name their passwords, it has a second listener with TLS and SASL: plain and scram-sha-512. They
+// by name their passwords, it has a second listener with TLS and SASL: plain, scram-sha-512, and oauthbearer with unsigned tokens. They
 // have the rights that ACLs give them; clients of the first listener have all. The error is
 // [ErrMissing] where Java is not installed.
 func StartKafka(ctx context.Context, jars string, users map[string]string) (*Kafka, error) {
@@ -142,9 +142,10 @@ func (k *Kafka) secureListener() (string, error) {
 	}
 	return fmt.Sprintf(`ssl.keystore.type=PEM
 ssl.keystore.location=%s
-listener.name.secure.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512
+listener.name.secure.sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512,OAUTHBEARER
 listener.name.secure.plain.sasl.jaas.config=org.apache.kafka.common.security.plain.PlainLoginModule required%s;
 listener.name.secure.scram-sha-512.sasl.jaas.config=org.apache.kafka.common.security.scram.ScramLoginModule required;
+listener.name.secure.oauthbearer.sasl.jaas.config=org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required;
 authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer
 super.users=User:ANONYMOUS
 `, store, logins.String()), nil

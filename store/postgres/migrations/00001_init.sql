@@ -561,6 +561,19 @@ CREATE TABLE redrive_sinks (
 	PRIMARY KEY (stream, sink)
 );
 
+-- Effects outside of the store that are under way or were done.
+CREATE TABLE redrive_marks (
+	key       text COLLATE "C" NOT NULL PRIMARY KEY,
+	holder    text COLLATE "C" NOT NULL, -- '': nobody has claimed it
+	token     bigint NOT NULL, -- counts the holders
+	until     bigint NOT NULL, -- the end of the lease
+	done_at   bigint, -- NULL: not done
+	forget_at bigint, -- from when on it can be removed; NULL: never
+	job       bigint, -- the job that has claimed it
+	summary   text COLLATE "C"
+);
+CREATE INDEX redrive_marks_forget ON redrive_marks (forget_at, key) WHERE forget_at IS NOT NULL;
+
 CREATE TABLE redrive_keys (
 	owner      text COLLATE "C" NOT NULL,
 	kind       text COLLATE "C" NOT NULL,
@@ -744,6 +757,7 @@ DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
 DROP TABLE redrive_requests;
+DROP TABLE redrive_marks;
 DROP TABLE redrive_sinks;
 DROP TABLE redrive_stream_reports;
 DROP TABLE redrive_positions;

@@ -548,6 +548,19 @@ CREATE TABLE redrive_sinks (
 	PRIMARY KEY (stream, sink)
 ) WITHOUT ROWID;
 
+-- Effects outside of the store that are under way or were done.
+CREATE TABLE redrive_marks (
+	key       TEXT NOT NULL PRIMARY KEY,
+	holder    TEXT NOT NULL, -- '': nobody has claimed it
+	token     INTEGER NOT NULL, -- counts the holders
+	until     INTEGER NOT NULL, -- the end of the lease
+	done_at   INTEGER, -- NULL: not done
+	forget_at INTEGER, -- from when on it can be removed; NULL: never
+	job       INTEGER, -- the job that has claimed it
+	summary   TEXT
+) WITHOUT ROWID;
+CREATE INDEX redrive_marks_forget ON redrive_marks (forget_at, key) WHERE forget_at IS NOT NULL;
+
 CREATE TABLE redrive_keys (
 	owner      TEXT NOT NULL,
 	kind       TEXT NOT NULL,
@@ -696,6 +709,7 @@ DROP TABLE redrive_batches;
 DROP TABLE redrive_keys;
 DROP TABLE redrive_notes;
 DROP TABLE redrive_requests;
+DROP TABLE redrive_marks;
 DROP TABLE redrive_sinks;
 DROP TABLE redrive_stream_reports;
 DROP TABLE redrive_positions;

@@ -58,6 +58,14 @@ func (c *initCmd) run(ctx context.Context, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	if c.documents != nil { // their indexes
+		if err := c.indexes(ctx, stdout); err != nil {
+			return err
+		}
+	}
+	if cfg.Retry == "" && c.documents != nil {
+		return nil
+	}
 	made, err := stream.Init(ctx, client, cfg)
 	switch {
 	case err != nil:

@@ -12,6 +12,9 @@ import (
 // fromFile fills in what the stream of the configuration says and no flag does. The stream is the one
 // named by --name, or the only one.
 func (c *flags) fromFile(s *config.Config) error {
+	if err := s.FromEnvironment(os.LookupEnv); err != nil {
+		return err
+	}
 	found, ok := s.Streams[c.Name]
 	if !ok && len(s.StreamNames) == 1 && c.Name == defaultName {
 		c.Name = s.StreamNames[0]
@@ -27,9 +30,6 @@ func (c *flags) fromFile(s *config.Config) error {
 			return fmt.Errorf("no broker is named: give --brokers, or $KAFKA_BOOTSTRAP_SERVERS")
 		}
 		return nil
-	}
-	if err := found.FromEnvironment(os.LookupEnv); err != nil {
-		return err
 	}
 	if len(c.Brokers) == 0 {
 		c.Brokers = found.Brokers
@@ -69,6 +69,7 @@ func (c *flags) fromFile(s *config.Config) error {
 	if l := found.SASL; l != nil && c.SASL == "" {
 		c.SASL, c.SASLUser, c.SASLPassword, c.SASLToken, c.SASLInsecure = l.Mechanism, l.User, l.PasswordFile, l.TokenFile, l.Insecure
 	}
+	c.marks, c.documents = found.Marks, found.Documents
 	if len(c.Brokers) == 0 {
 		return fmt.Errorf("stream %q: no broker is named: give brokers, --brokers or $KAFKA_BOOTSTRAP_SERVERS", c.Name)
 	}

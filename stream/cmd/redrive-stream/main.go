@@ -40,6 +40,7 @@ type grammar struct {
 
 	Peek     peekCmd     `cmd:"" help:"Read records, and say what would become of each. Takes none."`
 	Rewind   rewindCmd   `cmd:"" help:"Read partitions again from a time, or from the offsets of the group."`
+	Rebuild  rebuildCmd  `cmd:"" help:"Write the documents or marks of a stream anew."`
 	Handback handbackCmd `cmd:"" help:"Write tasks that wait to the retry topic, and cancel their jobs, so that another system works on them."`
 }
 
@@ -84,6 +85,9 @@ type flags struct {
 	SASLToken      string        `name:"sasl-token-file" placeholder:"FILE" help:"File with the token of oauthbearer; it is read at each login."`
 	SASLInsecure   bool          `name:"sasl-insecure" help:"Allow a login without TLS to brokers on other machines."`
 	Backlog        int           `default:"50000" help:"Read no records while so many jobs of the queue wait for their first run. Default: ${default}."`
+
+	marks     *config.StreamMarks     // of the configuration: no flag names them
+	documents *config.StreamDocuments // the same
 }
 
 // usageError is an error in the command line or the configuration.
@@ -122,6 +126,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = g.Peek.run(ctx, stdout)
 	case "rewind":
 		err = g.Rewind.run(ctx, stdout)
+	case "rebuild":
+		err = g.Rebuild.run(ctx, stdout)
 	case "handback":
 		err = g.Handback.run(ctx, stdout)
 	default:
@@ -177,7 +183,11 @@ func (c *runCmd) run(ctx context.Context, log *slog.Logger) error {
 		return err
 	}
 	cfg.Store = s
-	return errors.Join(c.stream(ctx, s, settings, cfg), s.Close())
+	end, err := c.servers(cfg)
+	if err == nil {
+		err = c.stream(ctx, s, settings, cfg)
+	}
+	return errors.Join(err, end(), s.Close())
 }
 
 // stream reads the topic, and beside that ends the jobs of records that cannot be a task.
