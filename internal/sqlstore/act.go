@@ -312,7 +312,7 @@ func (t *Txn) muteOne(by store.By, a *store.Action, g *groupRow, ignores bool) (
 		}
 		return false
 	}
-	after := groupRow{id: g.id, muted: true, until: a.Until, left: a.Count, by: by.Actor, note: a.Note, resolved: g.resolved}
+	after := groupRow{id: g.id, muted: true, until: a.Until, left: a.Count, by: by.Actor, note: a.Note, last: g.last, resolved: g.resolved}
 	if *g == after {
 		return false
 	}

@@ -319,12 +319,14 @@ func (t *tx) pendingMembers(b *batch, limit int) (found []*entry, next int64) {
 
 func (t *tx) stepCancel(b *batch, limit int) (done int) {
 	if b.TaskThrough == int64(store.Publishing) && len(b.drafts) > 0 {
-		for _, d := range b.sortedDrafts(limit) {
+		drafts := b.sortedDrafts(limit)
+		for _, d := range drafts {
 			t.publishDraft(b, d)
-			t.cancel(t.jobs[d.ID])
-			done++
 		}
-		return done
+		for _, d := range drafts {
+			t.cancel(t.jobs[d.ID])
+		}
+		return len(drafts)
 	}
 	for _, id := range t.ids {
 		r := t.jobs[id]

@@ -44,17 +44,18 @@ func (s *Store) Sweep(ctx context.Context, keep store.Retention, limit int) (sto
 		return store.Swept{}, t.errorf("limit %d: must be 1 to %d: %w", limit, store.SweepMax, store.ErrInvalid)
 	}
 	w := sweep{tx: t, keep: keep, limit: limit}
+	// The order is that of the other stores: a batch goes one sweep after its last dead letter.
 	w.sweepEnded()
 	w.sweepFailures()
 	w.sweepKeys()
-	w.sweepBatches() // before the dead letters, as the other stores do: a batch goes one sweep after its last member
+	w.sweepRequests()
+	w.sweepEvents()
+	w.sweepFigures()
+	w.sweepBatches()
 	w.sweepDead()
 	w.sweepNotes()
-	w.sweepEvents()
-	w.sweepRequests()
 	w.reopen()
 	w.prune()
-	w.sweepFigures()
 	w.auditRemovals()
 	return w.swept, nil
 }

@@ -307,6 +307,13 @@ func firstOfAGroup(r *rig) {
 	quiet()
 	same(r, "another death", r.newNotices(die), "")
 	same(r, "notices of another cause", r.newNotices(func() { r.die("InvalidInput") }), first)
+	// A mute does not make a known cause a new one.
+	group := &store.DeadFilter{Group: "Internal|" + kind}
+	for range 2 {
+		r.act(store.Action{Do: store.ActIgnore, Filter: group})
+		r.act(store.Action{Do: store.ActReopen, Filter: group})
+	}
+	same(r, "notices of a cause that was muted", r.newNotices(die), "")
 }
 
 // part of: N2

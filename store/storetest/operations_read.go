@@ -19,7 +19,8 @@ func (d *duel) read() {
 	d.ask("GetAll", func(s store.Store) (any, error) { return s.GetAll(ctx(), ids) })
 	d.ask("Latest", func(s store.Store) (any, error) { return s.Latest(ctx(), ids) })
 	owner, kind, key := pick(d.t, "owner", "", "alice"), d.kind(), pick(d.t, "key", "k1", "k2", job.AliveKey+"a")
-	if i := slices.IndexFunc(d.last.Jobs, func(j job.Job) bool { return j.Key != "" }); i >= 0 && chance(d.t, "known key", 2) {
+	done := chance(d.t, "completed", 2) // Processed answers only for these
+	if i := slices.IndexFunc(d.last.Jobs, func(j job.Job) bool { return j.Key != "" && (!done || j.State == job.Completed) }); i >= 0 && chance(d.t, "known key", 2) {
 		owner, kind, key = d.last.Jobs[i].Owner, d.last.Jobs[i].Kind, d.last.Jobs[i].Key
 	}
 	d.ask("Lookup", func(s store.Store) (any, error) { return s.Lookup(ctx(), owner, kind, key) })
