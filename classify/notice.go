@@ -112,6 +112,7 @@ func (r *reader) recovered(m *phrase.Matcher, set *ruleset) {
 			errors = true
 		case levelInfo:
 			informs = true
+		case levelNone:
 		}
 	}
 	// A last line without a level is what the program itself said.

@@ -25,7 +25,7 @@ func unnamed(m *phrase.Matcher) bool {
 		return false
 	}
 	for i := range m.Tokens {
-		switch t := &m.Tokens[i]; t.Kind {
+		switch t := &m.Tokens[i]; t.Kind { //nolint:exhaustive // the other kinds are no names
 		case scan.Path, scan.File, scan.URL, scan.Host, scan.IP, scan.Email:
 			return false
 		case scan.Punct:

@@ -65,7 +65,7 @@ func TestN3_AWorkerSendsWebhooksThatComeLater(t *testing.T) {
 		if !<-looks || id == "" {
 			t.Errorf("a webhook was sent with the id %q", id)
 		}
-	case <-time.After(time.Minute):
+	case <-time.After(time.Minute): //nolint:forbidigo // the process is real
 		t.Fatal("the worker has sent nothing within a minute")
 	}
 	cancel()
