@@ -35,7 +35,7 @@ func neutral() []sample {
 	things := strings.Split(strings.ReplaceAll(neutralThings, "\n", ""), "|")
 	var samples []sample
 	n := 0
-	for _, form := range strings.Split(strings.ReplaceAll(neutralForms, "\n", ""), "|") {
+	for form := range strings.SplitSeq(strings.ReplaceAll(neutralForms, "\n", ""), "|") {
 		for range neutralEach {
 			var b strings.Builder
 			for _, c := range form {
