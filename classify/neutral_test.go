@@ -19,19 +19,22 @@ func TestWeigh_NeutralSentencesAreNotPermanent(t *testing.T) {
 			continue
 		}
 		n++
-		got := classOf(failure.Evidence{Message: line})
-		if got.Rule == "business.state" && line == "the state machine broke at state 4" {
-			continue // a phrase of a rule, "state machine …", and not a matter of weights
-		}
-		if !got.Verdict.Retriable() {
-			permanent++
-			t.Errorf("%q: %s by %s, saw %q, %+v", line, got.Class, got.Rule, got.Saw, got.Weighing)
+		for _, text := range []string{line, "exit code 1: " + line} {
+			got := classOf(failure.Evidence{Message: text})
+			if got.Rule == "business.state" && line == "the state machine broke at state 4" {
+				continue // a phrase of a rule, "state machine …", and not a matter of weights
+			}
+			if !got.Verdict.Retriable() {
+				permanent++
+				t.Errorf("%q: %s by %s, saw %q, %+v", text, got.Class, got.Rule, got.Saw, got.Weighing)
+			}
 		}
 	}
 	t.Logf("%d of %d are permanent", permanent, n)
 }
 
 const neutral = `
+not yet
 run 4 of key of X broke
 step 3 of token list broke
 item with key 7 is broken

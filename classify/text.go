@@ -87,7 +87,7 @@ func (r *reader) readText(text string) {
 		r.context(&r.matcher)
 		r.leading(&r.matcher)
 		if r.collect {
-			r.bag.Words(&r.matcher, r.adjust, -inQuote+1)
+			r.bag.Words(&r.matcher, r.adjust, -inQuote+1, statusWords(&r.matcher))
 		}
 		r.matches(&r.matcher, r.c.builtin)
 	} else if r.c.structured != nil {

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	"github.com/redrive/redrive/failure"
+	"github.com/redrive/redrive/internal/phrase"
+	"github.com/redrive/redrive/internal/scan"
 	"github.com/redrive/redrive/internal/weigh"
 )
 
@@ -76,7 +78,7 @@ func (r *reader) weigh(out *Classification, best int) {
 	if res.Known == 0 || res.Known < wordsNeeded && (best < 0 || r.hits[best].class == failure.UnknownError) {
 		return // too little to weigh: the rules decide
 	}
-	class, rule := r.verdict(res, best >= 0)
+	class, rule := r.verdict(res, best >= 0 && r.hits[best].class != failure.UnknownError)
 	if best >= 0 && failure.Class(weigh.Classes[class]) == r.hits[best].class && r.hits[best].weight >= statesFrom {
 		return
 	}
@@ -212,7 +214,7 @@ func (r *reader) collectWords(model *weigh.Model) {
 	r.bag.Reset(model)
 	single := len(r.e.Stderr)+len(r.e.Stdout)+len(r.e.Details) == 0
 	if single && r.read != nil && r.matcher.Text == r.e.Message {
-		r.bag.Words(&r.matcher, r.adjust, -inQuote+1)
+		r.bag.Words(&r.matcher, r.adjust, -inQuote+1, statusWords(&r.matcher))
 		return
 	}
 	hits, traits, hint, ordered := len(r.hits), r.traits, r.hint, r.ordered
@@ -220,6 +222,18 @@ func (r *reader) collectWords(model *weigh.Model) {
 	r.readTexts()
 	r.collect = false
 	r.hits, r.traits, r.hint, r.ordered = r.hits[:hits], traits, hint, ordered
+}
+
+// statusWords returns how many symbols at the beginning of a text say only with which code a program ended, as in
+// "exit code 1: not yet". The code is evidence of its own, and its words say nothing about the cause.
+func statusWords(m *phrase.Matcher) int {
+	if len(m.Syms) < 3 || m.Word(0) != "exit" || m.Tokens[m.Syms[2].Token].Kind != scan.Number {
+		return 0
+	}
+	if w := m.Word(1); w != "code" && w != "status" {
+		return 0
+	}
+	return 3
 }
 
 // tiers are the weights at which one sort of rule ends and the next begins.

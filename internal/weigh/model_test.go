@@ -50,5 +50,5 @@ func words(t *testing.T, bag *weigh.Bag, text string) {
 	}
 	var m phrase.Matcher
 	m.Run(b.Freeze(), text, scan.Tokens(nil, text))
-	bag.Words(&m, make([]int8, len(m.Syms)), 0)
+	bag.Words(&m, make([]int8, len(m.Syms)), 0, 0)
 }

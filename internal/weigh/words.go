@@ -11,8 +11,8 @@ import (
 const wordsMax = 192
 
 // Words adds the words of a text, but those whose place says that they are no evidence: worth has what the place of each
-// symbol adds, and what is below least is left out.
-func (b *Bag) Words(m *phrase.Matcher, worth []int8, least int8) {
+// symbol adds, and what is below least is left out. The words begin with the symbol first.
+func (b *Bag) Words(m *phrase.Matcher, worth []int8, least int8, first int) {
 	n := len(m.Syms)
 	b.text, b.base = m.Text, b.texts*scan.Max*2
 	b.texts++
@@ -20,7 +20,7 @@ func (b *Bag) Words(m *phrase.Matcher, worth []int8, least int8) {
 	var one, two uint64 // the symbols before
 	from := int32(0)
 	fromTwo := int32(0)
-	for i := 0; i < n; i++ {
+	for i := first; i < n; i++ {
 		if i == wordsMax/2 && n > wordsMax {
 			i = n - wordsMax/2
 			one, two = 0, 0
