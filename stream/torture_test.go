@@ -132,7 +132,7 @@ func tortured(t *testing.T, r *rig, s store.Store) {
 	if err := <-worked; err != nil {
 		t.Error(err)
 	}
-	x.judge()
+	x.compare()
 }
 
 // work runs the jobs. Each tenth task fails once.
@@ -303,8 +303,8 @@ func (x *torture) quiet() bool {
 	return !behind && x.count("chat", job.Waiting, job.Running, job.Retrying) == 0
 }
 
-// judge compares what the producer and the handler know with the store and the topics.
-func (x *torture) judge() {
+// compare compares what the producer and the handler know with the store and the topics.
+func (x *torture) compare() {
 	t := x.t
 	t.Helper()
 	positions, err := x.client.Positions(t.Context(), x.topic)
