@@ -12,7 +12,7 @@ MODULES := bench bench/riverpg bench/powercut examples/chat examples/ocr tests/b
 GOLANGCI_VERSION := v2.15.0
 BIN := $(CURDIR)/bin
 
-.PHONY: help build deb test servers short lint fmt fuzz figures seed shots outage plans soak torture streams documents powercut poison differential peers fresh docs tidy clean
+.PHONY: help build deb test servers short lint fmt fuzz figures seed shots outage plans soak torture streams documents powercut poison mutants differential peers fresh docs tidy clean
 
 help: ## list the targets
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-14s %s\n", $$1, $$2}'
@@ -99,6 +99,9 @@ powercut: ## N states of a disk after power cuts of a SQLite database (N=100000)
 
 poison: ## 10,000 jobs, of which every hundredth kills its process: none of the others may die (CRASHES=2)
 	go test ./tests/processes -run APoisonousJob -count=1 -v -timeout 60m -poison.jobs=$(or $(JOBS),9900) -poison.crashes=$(or $(CRASHES),2)
+
+mutants: ## mistakes that are made in the code on purpose: a test must notice each
+	go run ./scripts/testservers go test ./tests/mutants -mutants -parallel 1 -count=1 -v
 
 differential: ## N runs of random operations on all stores in lockstep (N=200)
 	REDRIVE_DIFFERENTIAL_CHECKS=$(N) go test ./store/storetest -run 'Behaves?(Alike|Like)' -count=1 -v -timeout 120m

@@ -110,7 +110,9 @@ func (c *Client) takeAll(ctx context.Context, x *store.Taking, specs []Spec, rec
 		for i := range jobs {
 			records[i].Job = jobs[i]
 			if errs[i] != nil && records[i].Fate == store.FateDead {
-				records[i].Death = c.deathOf(&jobs[i], errs[i])
+				if records[i].Death = c.deathOf(&jobs[i], errs[i]); records[i].Death != nil {
+					records[i].Job.RunAt = 0 // it dies now, whatever the record says
+				}
 			}
 		}
 		answer, err := c.store.Take(ctx, *x)

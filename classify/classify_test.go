@@ -365,9 +365,11 @@ func FuzzPhrase(f *testing.F) {
 
 func BenchmarkClassify(b *testing.B) {
 	texts := map[string]failure.Evidence{
-		"typed":     {Message: "Get \"https://api.example.com/v1\": dial tcp 10.0.0.1:443: connect: connection refused", Errno: "ECONNREFUSED", Types: []string{"net.OpError"}},
-		"200 bytes": {Message: "render clip 4 of job 14041: open /srv/jobs/w/in/clip-4.mp4: the file was written by an older worker and it is not what the next step of the pipeline would need, so the connection was reset after a while"},
-		"10 MiB":    {Message: strings.Repeat("render clip 4 of job 14041: the connection was reset by the peer after a while; ", 10<<20/80)},
+		"typed":              {Message: "Get \"https://api.example.com/v1\": dial tcp 10.0.0.1:443: connect: connection refused", Errno: "ECONNREFUSED", Types: []string{"net.OpError"}},
+		"200 bytes":          {Message: "render clip 4 of job 14041: open /srv/jobs/w/in/clip-4.mp4: the file was written by an older worker and it is not what the next step of the pipeline would need, so the connection was reset after a while"},
+		"200 bytes, strong":  {Message: "render clip 4 of job 14041: POST https://api.example.com/v1/clips/4: HTTP 429 Too Many Requests: the clip will be taken again when the window of this minute is over, which is in a while, says the server"},
+		"200 bytes, weighed": {Message: "render clip 4 of job 14041: the courier came to the door of the customer twice and found that nobody lives at this address any longer, so that the parcel is on its way back to where it was sent from"},
+		"10 MiB":             {Message: strings.Repeat("render clip 4 of job 14041: the connection was reset by the peer after a while; ", 10<<20/80)},
 	}
 	for name, e := range texts {
 		b.Run(name, func(b *testing.B) {

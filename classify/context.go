@@ -51,6 +51,7 @@ func (r *reader) lines(m *phrase.Matcher) {
 // regions lowers what is over: earlier attempts, wrappers of a cause, what was
 // the reason to try again, and the failures of tidying up.
 func (r *reader) regions(m *phrase.Matcher, set *ruleset) {
+	r.recovered(m, set)
 	lastMark := int32(-1)
 	for i := range m.Found {
 		f := &m.Found[i]
@@ -106,25 +107,6 @@ func enumerated(m *phrase.Matcher) int32 {
 		return 0
 	}
 	return last
-}
-
-func (r *reader) lowerAll(from, to int32, by int) {
-	for k := from; k < to; k++ {
-		r.lower(int(k), by)
-	}
-}
-
-// says reports whether there is evidence of some weight between two symbols.
-func (r *reader) says(m *phrase.Matcher, set *ruleset, from, to int32) bool {
-	const marks = history | past | cleanup | readHint
-	for i := range m.Found {
-		f := &m.Found[i]
-		rule := &set.rules[f.Rule]
-		if f.Start >= from && f.End <= to && rule.trait&marks == 0 && rule.weight >= wWeak && r.adjust[f.End-1] > -inQuote {
-			return true
-		}
-	}
-	return false
 }
 
 // place returns what the place of a phrase adds to its weight.

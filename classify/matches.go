@@ -4,8 +4,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/redrive/redrive/failure"
 	"github.com/redrive/redrive/internal/phrase"
-	"github.com/redrive/redrive/internal/scan"
 )
 
 // matches turns what the machine has found into hits.
@@ -64,8 +64,11 @@ func wholeName(m *phrase.Matcher, f *phrase.Match) bool {
 
 // say adds what a phrase says.
 func (r *reader) say(m *phrase.Matcher, f *phrase.Match, rule *textRule, place int) {
-	if rule.class == "" || len(r.hits) >= hitsMax {
+	if rule.class == "" || len(r.hits) >= hitsMax || rule.class == failure.ContentViolation && notice(m, f) {
 		return
+	}
+	if rule.weight < wOwnPattern && partOfName(m, f) {
+		place -= inQuote
 	}
 	r.hits = append(r.hits, hit{})
 	h := &r.hits[len(r.hits)-1] // in place: to copy it would cost as much as to make it
@@ -77,6 +80,9 @@ func (r *reader) say(m *phrase.Matcher, f *phrase.Match, rule *textRule, place i
 	h.final = !rule.passes
 	h.weight = rule.weight + place - r.denied(m, f, rule) - r.doubted(rule)
 	r.ordered = r.ordered || h.order > 0
+	if rule.class == failure.NotFound && rule.weight < wOwnPattern && unnamed(m) {
+		h.withoutName()
+	}
 }
 
 // denied returns how much less a phrase is worth that the text denies, or uses
@@ -86,15 +92,14 @@ func (r *reader) denied(m *phrase.Matcher, f *phrase.Match, rule *textRule) int 
 		return 0
 	}
 	less := 0
-	if last := int(m.Syms[f.End-1].Token); last+1 < len(m.Tokens) {
-		if next := &m.Tokens[last+1]; next.Kind == scan.Punct && next.Hash == '=' {
-			switch {
-			case rule.weight <= wSaid+4:
-				less = inQuote
-			case last+2 < len(m.Tokens) && m.Tokens[last+2].Kind == scan.Number: // rate_limit=100
-				return inNoise
-			}
-		}
+	switch is, number := setting(m, f); {
+	case is && number: // rate_limit=100
+		return inNoise
+	case is && rule.weight <= wSaid+4:
+		less = inQuote
+	}
+	if denies(m, f) {
+		return inHistory
 	}
 	for i := f.Start - 1; i >= 0 && i >= f.Start-2 && m.Syms[i+1].Gap == phrase.NoGap; i-- {
 		switch m.Word(int(i)) {

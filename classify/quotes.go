@@ -1,6 +1,8 @@
 package classify
 
 import (
+	"strings"
+
 	"github.com/redrive/redrive/internal/phrase"
 	"github.com/redrive/redrive/internal/scan"
 )
@@ -28,13 +30,24 @@ func (r *reader) quotes(m *phrase.Matcher) {
 			r.field(m, sym, i, end)
 			continue
 		}
-		if i > 0 && !t.Glued && tokens[i-1].Kind == scan.Word && !saysSomething(m.Text[tokens[i-1].Start:tokens[i-1].End]) {
+		name := i > 0 && !t.Glued && tokens[i-1].Kind == scan.Word && !saysSomething(m.Text[tokens[i-1].Start:tokens[i-1].End])
+		if name || i > 0 && tokens[i-1].Kind == scan.Punct && tokens[i-1].Hash == '=' || isValue(m.Text[tokens[end].End:]) {
 			for k := sym; k < len(m.Syms) && int(m.Syms[k].Token) < end; k++ {
 				r.lower(k, inQuote)
 			}
 			i = end
 		}
 	}
+}
+
+// isValue reports whether what follows a quotation says that it was a value: "'low' is not one of".
+func isValue(rest string) bool {
+	for _, says := range [...]string{" is not one of", " is not in the list"} {
+		if strings.HasPrefix(rest, says) {
+			return true
+		}
+	}
+	return false
 }
 
 func (r *reader) lower(sym, by int) {
@@ -168,4 +181,23 @@ func valueEnd(tokens []scan.Token, from int) int {
 		}
 	}
 	return last
+}
+
+func (r *reader) lowerAll(from, to int32, by int) {
+	for k := from; k < to; k++ {
+		r.lower(int(k), by)
+	}
+}
+
+// says reports whether there is evidence of some weight between two symbols.
+func (r *reader) says(m *phrase.Matcher, set *ruleset, from, to int32) bool {
+	const marks = history | past | cleanup | readHint
+	for i := range m.Found {
+		f := &m.Found[i]
+		rule := &set.rules[f.Rule]
+		if f.Start >= from && f.End <= to && rule.trait&marks == 0 && rule.weight >= wWeak && r.adjust[f.End-1] > -inQuote {
+			return true
+		}
+	}
+	return false
 }

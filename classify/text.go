@@ -12,6 +12,7 @@ import (
 // readTexts looks at the message, at what a process has written, and, if neither
 // says much, at the details.
 func (r *reader) readTexts() {
+	r.e.Message = unescaped(r.e.Message)
 	r.readText(r.e.Message)
 	if len(r.e.Stderr) > 0 {
 		r.readOutput(fromStderr, tail(r.e.Stderr))
@@ -21,14 +22,14 @@ func (r *reader) readTexts() {
 	}
 	if len(r.e.Details) > 0 {
 		if best := r.best(); best < 0 || r.hits[best].weight < wGeneric {
-			r.readText(tail(r.e.Details))
+			r.readText(unescaped(tail(r.e.Details)))
 		}
 	}
 }
 
 // readOutput reads what a process has written.
 func (r *reader) readOutput(from source, text string) {
-	text = plaintext.WithoutNoise(text)
+	text = plaintext.WithoutNoise(unescaped(text))
 	r.from, r.output[from] = from, text
 	r.readText(text)
 	r.from = fromElsewhere

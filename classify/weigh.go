@@ -22,13 +22,16 @@ const (
 	// figures.
 	cutPassing = weigh.One * 55 / 100
 	cutFinal   = weigh.One * 60 / 100
-	cutAlone   = weigh.One * 80 / 100
+	cutAlone   = weigh.One * 70 / 100
 	// wordsNeeded is how many different words of a text must have weights where no rule says anything of weight. To give work
 	// up without any rule it takes one more.
 	wordsNeeded = 3
-	// overturns is how likely a verdict must be to win against a rule that makes a statement.
-	overturns = weigh.One * 70 / 100
-	// renames is how likely a class must be to win against that of such a rule, where the verdict is the same.
+	// overturns is how likely it must be that another attempt may succeed to win against a rule that states the opposite, and
+	// overturnsFinal how likely that it changes nothing: a wrong "permanent" loses work.
+	overturns      = weigh.One * 70 / 100
+	overturnsFinal = weigh.One * 85 / 100
+	// renames is how likely a class must be to win against that of a rule that says more than a weak word, where the verdict is
+	// the same.
 	renames = weigh.One * 90 / 100
 	// cutClass is how likely a class must be to be named.
 	cutClass = weigh.One * 5 / 100
@@ -77,10 +80,13 @@ func (r *reader) weigh(out *Classification, best int) {
 	if best >= 0 && failure.Class(weigh.Classes[class]) == r.hits[best].class && r.hits[best].weight >= statesFrom {
 		return
 	}
-	if rule == ruleUnsure && best >= 0 && r.hits[best].weight >= wSaid {
-		return // a plain statement is better than no answer
+	if rule == ruleUnsure && best >= 0 && (r.hits[best].weight >= wSaid || !r.hits[best].final) {
+		return // a plain statement, or a class that is tried again as well, is better than no answer
 	}
 	final := !weigh.Retriable[class]
+	if best >= 0 && final && r.hits[best].final && r.hits[best].weight >= wGeneric && res.Share[class] < renames {
+		return // the verdict is the same, and the rule knows the class
+	}
 	if best >= 0 && r.hits[best].weight >= statesFrom && !overturned(final, r.hits[best].final, res, class) {
 		return
 	}
@@ -107,7 +113,7 @@ func overturned(final, stated bool, res *weigh.Result, class int) bool {
 	if final == stated {
 		return final && res.Share[class] >= renames
 	}
-	return final && res.Final >= overturns || !final && weigh.One-res.Final >= overturns
+	return final && res.Final >= overturnsFinal || !final && weigh.One-res.Final >= overturns
 }
 
 // verdict returns the class that the weights are for, and by which rule.
@@ -126,7 +132,7 @@ func (r *reader) verdict(res *weigh.Result, hit bool) (class int, rule string) {
 		return passing, ruleWeighed
 	case res.Final < cut:
 		return weigh.Unknown, ruleUnsure
-	case !r.statesFinal() && (res.Known < wordsNeeded || !hit && res.Known == wordsNeeded || res.Alone(r.bag, final, passing)):
+	case !r.statesFinal() && (res.Known < wordsNeeded || !hit && res.Known == wordsNeeded || res.Alone(r.bag, final, passing, r.severalFinal())):
 		return weigh.Unknown, ruleUnsure // one weak word is not enough to give work up
 	}
 	return final, ruleWeighed
@@ -137,6 +143,24 @@ func (r *reader) statesFinal() bool {
 	for i := range r.hits {
 		if h := &r.hits[i]; h.final && h.weight >= wSaid {
 			return true
+		}
+	}
+	return false
+}
+
+// severalFinal reports whether rules for classes that are not retried were hit in more than one place.
+func (r *reader) severalFinal() bool {
+	first := -1
+	for i := range r.hits {
+		h := &r.hits[i]
+		if !h.final || h.weight < wFaint {
+			continue
+		}
+		if first >= 0 && h.saw != r.hits[first].saw {
+			return true
+		}
+		if first < 0 {
+			first = i
 		}
 	}
 	return false
@@ -210,10 +234,9 @@ func tierOf(weight int) int {
 	return 0
 }
 
-// ruleFeatures adds what the rules say.
+// ruleFeatures adds what the rules say. That no rule was hit is no evidence.
 func (r *reader) ruleFeatures(best int) {
 	if best < 0 {
-		r.bag.Best("", "", 0)
 		return
 	}
 	var next *hit

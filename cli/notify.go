@@ -159,7 +159,7 @@ func (b by) publish(ctx context.Context, a *app, rules *notify.Rules) (err error
 
 // notify installs the senders of notices on a client that runs jobs, and publishes the rules of the
 // configuration. A process without the section "notify" sends webhooks if the database has rules or
-// receivers.
+// receivers, or gets them later; see sendLater.
 func (w *worker) notify(ctx context.Context, client *redrive.Client, by redrive.By, work bool) error {
 	n := &w.Notify
 	servers, err := mailServers(n)
@@ -170,11 +170,11 @@ func (w *worker) notify(ctx context.Context, client *redrive.Client, by redrive.
 	if err != nil {
 		return err
 	}
-	endpoints, err := client.Endpoints(ctx)
+	needed, err := sends(ctx, client)
 	if err != nil {
 		return err
 	}
-	if work && (n.Rules != nil || in.Hash != "" || len(endpoints) > 0) {
+	if w.sends = work && (n.Rules != nil || needed); w.sends {
 		o := deliver.Options{Mail: servers}
 		if n.Templates != "" {
 			o.Templates = os.DirFS(n.Templates)

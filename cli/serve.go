@@ -89,12 +89,19 @@ func (c *serveCmd) Run(ctx context.Context, a *app) (err error) {
 	if err := w.notify(ctx, client, by{Reason: "start"}.actor(a), c.Work); err != nil {
 		return errors.Join(err, db.Close())
 	}
+	later, err := w.laterSender(db)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
 	halted := make(chan struct{})
-	ctx, stop, release := w.stopOnSignals(ctx, client, func() { close(halted) })
+	ctx, stop, release := w.stopOnSignals(ctx, client, func() { close(halted) }, later.Halt)
 	defer release()
 	defer closing(db, &err)
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer w.keepNotify(ctx, client)()
+	if c.Work {
+		defer w.sendLater(ctx, later)()
+	}
 	defer stop()
 	keyed, err := keyed(ctx, &at, callers.Mode, client, job.At(a.now()))
 	if err != nil {

@@ -68,11 +68,16 @@ func (c *workCmd) Run(ctx context.Context, a *app) (err error) {
 	if err := w.notify(ctx, client, by{Reason: "start"}.actor(a), true); err != nil {
 		return errors.Join(err, db.Close())
 	}
-	ctx, stop, release := w.stopOnSignals(ctx, client)
+	later, err := w.laterSender(db)
+	if err != nil {
+		return errors.Join(err, db.Close())
+	}
+	ctx, stop, release := w.stopOnSignals(ctx, client, later.Halt)
 	defer release()
 	defer closing(db, &err) // the database is closed before the call of release, so that a third signal can end a slow Close
 	defer w.keepPolicy(ctx, client, by{Reason: "the policy file has changed"}.actor(a))()
 	defer w.keepNotify(ctx, client)()
+	defer w.sendLater(ctx, later)()
 	defer stop()
 	w.log.InfoContext(ctx, "working", "database", w.database.String(), "queues", strings.Join(s.QueueNames, ","),
 		"kinds", strings.Join(s.KindNames, ","), "policy", w.policy.policy.Name(), "hash", policy.ShortHash(w.policy.policy.Hash()))
@@ -132,6 +137,7 @@ type worker struct {
 	log      *slog.Logger
 	now      func() time.Time
 	guard    *proc.Guard
+	sends    bool // whether the worker sends notices since its start
 
 	args     []string        // the arguments of the processes for last chances; nil means that there are no such processes
 	stopping <-chan struct{} // closed when the worker begins to stop
@@ -236,6 +242,14 @@ func (w *worker) client(db *opened) (*redrive.Client, error) {
 
 // configured returns a client with the settings of the configuration and without handlers.
 func (w *worker) configured(db *opened) (*redrive.Client, error) {
+	c, err := w.clientConfig()
+	if err != nil {
+		return nil, err
+	}
+	return db.client(c)
+}
+
+func (w *worker) clientConfig() (*redrive.Config, error) {
 	queues := make(map[string]redrive.Queue, len(w.Queues))
 	for name, q := range w.Queues {
 		queues[name] = redrive.Queue{Workers: q.Workers, Limit: q.Limit, Rate: redrive.Rate(q.Rate)}
@@ -252,12 +266,12 @@ func (w *worker) configured(db *opened) (*redrive.Client, error) {
 	if w.args != nil {
 		separate = w.separate
 	}
-	return db.client(&redrive.Config{
+	return &redrive.Config{
 		Separate: separate, Queues: queues, PayloadChecks: checks, Policy: w.policy.policy, MaxAttempts: w.MaxAttempts, PayloadMax: w.Limits.PayloadBytes,
 		Development: w.Development, KeepRaw: w.KeepRaw, HidePaths: !w.KeepPaths, HideAddresses: !w.KeepAddresses, HideEmails: w.HideEmails,
 		Lease: w.Lease, RescueInterval: w.RescueInterval, Grace: graceOf(w.ShutdownGrace),
 		TempDir: w.TempDir, Logger: w.log, Retention: retention(w.Config), Cron: periodic,
-	})
+	}, nil
 }
 
 // graceOf converts a grace time of the configuration for redrive.Config. In the

@@ -178,8 +178,24 @@ type Death struct {
 	HoldNotify              string // the people whom the policy names, if a rule of it holds the job
 	First                   bool   // whether the death is the first of its group in the sense of GroupFirst
 	NoRetry                 bool   // whether the kind is not retried
-	Attrs, BatchAttrs       []byte // the attributes of the job and of its batch as JSON objects
 	At                      job.Micros
+
+	attrs, batchAttrs []byte
+	read              bool // whether attrs was read
+}
+
+// readAttrs reads the attributes of the job.
+func (d *Death) readAttrs(subjects Subjects) (err error) {
+	if !d.read {
+		d.attrs, err = subjects.Attrs(d.Job)
+		d.read = err == nil
+	}
+	return err
+}
+
+// cause returns the class and the code as readers see them.
+func (d *Death) cause(team bool) (class, code string) {
+	return line(d.Class), message(d.Code, team, d.Job)
 }
 
 // Outcome is the end or the expiry of a batch, with all that rules and notices need.
@@ -200,10 +216,10 @@ func (s *Set) jobFacts(rule *Rule, d *Death) *JobFacts {
 	if rule.Team {
 		text = d.Message
 	}
+	class, code := d.cause(rule.Team)
 	return &JobFacts{ID: d.Job.String(), Kind: d.Kind, Queue: d.Queue, Owner: line(d.Owner), Correlation: line(d.Correlation), Key: line(d.Key),
-		Life: d.Life, Attempts: d.Attempts, Crashes: d.Crashes, Reason: string(d.Reason), Class: line(d.Class),
-		Code: message(d.Code, rule.Team, d.Job), Group: d.Group, Message: message(text, rule.Team, d.Job), Attrs: texts(d.Attrs),
-		At: stamp(d.At), Link: link(s.rules.BaseURL, "jobs", int64(d.Job))}
+		Life: d.Life, Attempts: d.Attempts, Crashes: d.Crashes, Reason: string(d.Reason), Class: class, Code: code,
+		Group: d.Group, Message: message(text, rule.Team, d.Job), Attrs: texts(d.attrs), At: stamp(d.At), Link: link(s.rules.BaseURL, "jobs", int64(d.Job))}
 }
 
 func (s *Set) batchFacts(o *Outcome) *BatchFacts {

@@ -56,7 +56,7 @@ func TestPending_FactsAreFrozenForTheReader(t *testing.T) {
 	r := newRig(t, nil)
 	d := r.death(7)
 	d.First = true
-	d.Attrs = []byte(`{"recipient": "<b>x</b>\r\nBcc: a@b\u202e", "file": "/srv/x"}`)
+	r.attrs[d.Job] = []byte(`{"recipient": "<b>x</b>\r\nBcc: a@b\u202e", "file": "/srv/x"}`)
 	r.commit([]*notify.Death{d})
 	team := r.made[0].Facts
 	if want := "dial 10.1.2.3:80: /srv/x timed out"; team.Job.Message != want {
@@ -144,7 +144,8 @@ func TestNotice_WorstCaseFits(t *testing.T) {
 	var all []*notify.Death
 	for range 30 {
 		d := r.death(7)
-		d.Attrs, d.UserMessage, d.Message, d.Class, d.Code, d.Owner, d.Key, d.Correlation = packed, long, long, long, long, long, long, long
+		r.attrs[d.Job] = packed
+		d.UserMessage, d.Message, d.Class, d.Code, d.Owner, d.Key, d.Correlation = long, long, long, long, long, long, long
 		all = append(all, d)
 	}
 	r.commit(all)

@@ -13,14 +13,18 @@ import (
 type Set struct {
 	hash  string
 	rules *Rules
-	on    map[Event][]int // the rules of each event, in their order
+	on    map[Event][]int    // the rules of each event, in their order
+	fixed map[*Rule][]string // the recipients of rules that name all of them
 }
 
 // NewSet prepares rules that are valid.
 func NewSet(r *Rules) *Set {
 	_, hash := r.Encode()
-	s := &Set{hash: hash, rules: r, on: make(map[Event][]int)}
+	s := &Set{hash: hash, rules: r, on: make(map[Event][]int), fixed: make(map[*Rule][]string)}
 	for i := range r.Rules {
+		if rule := &r.Rules[i]; r.Channels[rule.Channel].Type == Webhook || !slices.ContainsFunc(rule.To, depends) {
+			s.fixed[rule] = s.targets(rule, "", "")
+		}
 		for _, on := range r.Rules[i].On {
 			all := []Event{on}
 			if on == BatchEnd {
@@ -62,21 +66,27 @@ func IsFirst(last, now job.Micros, resolved bool) bool {
 	return last == 0 || resolved || now-last >= QuietGroup
 }
 
+// depends reports whether a recipient depends on what a rule is about.
+func depends(to string) bool {
+	return to == HoldNotify || to == Owner || strings.HasPrefix(to, AttrPrefix)
+}
+
 // events returns the events that a death is, the most specific one first.
-func (d *Death) events() (list []Event) {
+func (d *Death) events() (list [3]Event, n int) {
+	is := func(on Event) { list[n], n = on, n+1 }
 	if d.Reason == job.ManualReview {
-		list = append(list, JobHeld)
+		is(JobHeld)
 	}
 	if d.First && d.Group != "" {
-		list = append(list, GroupFirst)
+		is(GroupFirst)
 	}
 	switch {
 	case d.Batch > 0:
-		list = append(list, MemberDead)
+		is(MemberDead)
 	case d.Batch == 0:
-		list = append(list, JobDead)
+		is(JobDead)
 	}
-	return list
+	return list, n
 }
 
 // fits reports whether a rule is about a death. A job whose kind is not retried concerns nobody but
@@ -100,9 +110,20 @@ func (s *Set) Concerns(d *Death) bool {
 	if s == nil || Sends(d.Kind) {
 		return false
 	}
-	for _, on := range d.events() {
+	return s.concerns(d, func(*Rule) bool { return true })
+}
+
+// byAttr reports whether a recipient who hears of a death may be in attributes.
+func (s *Set) byAttr(d *Death) bool {
+	return s.concerns(d, func(r *Rule) bool { return s.fixed[r] == nil })
+}
+
+// concerns reports whether one of the rules that are asked for is about a death.
+func (s *Set) concerns(d *Death, asked func(*Rule) bool) bool {
+	events, n := d.events()
+	for _, on := range events[:n] {
 		for _, i := range s.on[on] {
-			if s.rules.Rules[i].Match.fits(d) {
+			if rule := &s.rules.Rules[i]; rule.Match.fits(d) && asked(rule) {
 				return true
 			}
 		}
@@ -117,7 +138,8 @@ func (s *Set) TeamHears(d *Death) (team bool) {
 	if s == nil || Sends(d.Kind) {
 		return false
 	}
-	s.heard(d.events(), func(r *Rule) bool { return r.Match.fits(d) },
+	events, n := d.events()
+	s.heard(events[:n], func(r *Rule) bool { return r.Match.fits(d) },
 		func(r *Rule) []string { return s.targets(r, d.Owner, d.HoldNotify) },
 		func(rule *Rule, on Event, _ string) { team = team || rule.Team && (on != MemberDead || rule.Every) })
 	return team
@@ -127,7 +149,8 @@ func (s *Set) TeamHears(d *Death) (team bool) {
 // once, by the first of the events and of their rules.
 func (s *Set) heard(events []Event, fits func(*Rule) bool, targets func(*Rule) []string, each func(rule *Rule, on Event, to string)) {
 	type recipient struct{ channel, to string }
-	var seen []recipient
+	var few [4]recipient
+	seen := few[:0]
 	for _, on := range events {
 		for _, i := range s.on[on] {
 			rule := &s.rules.Rules[i]
@@ -147,6 +170,9 @@ func (s *Set) heard(events []Event, fits func(*Rule) bool, targets func(*Rule) [
 // targets returns the recipients of a rule. An attribute that neither the batch nor the job has, or
 // that is no text, names none.
 func (s *Set) targets(rule *Rule, owner, hold string, attrs ...[]byte) (list []string) {
+	if fixed := s.fixed[rule]; fixed != nil {
+		return fixed
+	}
 	if s.rules.Channels[rule.Channel].Type == Webhook {
 		return rule.To
 	}

@@ -11,46 +11,36 @@ import (
 // about. The zero value is empty.
 type Pending struct {
 	set    *Set
+	causes []*Death
 	deaths []heard // for a recipient each
 	ends   []heard
 }
 
 // heard is a death or an outcome of which one recipient hears.
 type heard struct {
-	rule *Rule
-	on   Event
-	to   string
-	item Item
-	wait int64 // the scope of the window
-	at   job.Micros
+	rule  *Rule
+	on    Event
+	to    string
+	wait  int64 // the scope of the window
+	death *Death
+	item  Item // of an outcome
+	at    job.Micros
 }
 
-// Empty reports whether nobody hears of anything.
-func (p *Pending) Empty() bool { return len(p.deaths) == 0 && len(p.ends) == 0 }
-
-// Reset empties p.
-func (p *Pending) Reset() {
-	if !p.Empty() {
-		*p = Pending{}
-	}
+// Subjects reads what a death or its batch is about, when a notice needs it.
+type Subjects interface {
+	// Attrs returns the attributes of a job that has died, as a JSON object, or nil.
+	Attrs(id job.ID) ([]byte, error)
+	// Batch returns the facts of a batch whose member died. On is not used.
+	Batch(id int64) (*Outcome, error)
 }
 
-// Death adds a death.
+// Death adds a death. It must not change until Apply returns.
 func (p *Pending) Death(s *Set, d *Death) {
-	if s == nil || Sends(d.Kind) {
-		return
+	if s != nil && !Sends(d.Kind) {
+		p.set = s
+		p.causes = append(p.causes, d)
 	}
-	p.set = s
-	fits := func(r *Rule) bool { return r.Match.fits(d) }
-	targets := func(r *Rule) []string { return s.targets(r, d.Owner, d.HoldNotify, d.BatchAttrs, d.Attrs) }
-	s.heard(d.events(), fits, targets, func(rule *Rule, on Event, to string) {
-		h := heard{rule: rule, on: on, to: to, at: d.At, wait: Plain,
-			item: Item{Subject: Subject{Batch: max(0, d.Batch), Job: d.Job, Death: d.Number, Group: d.Group}, Job: s.jobFacts(rule, d)}}
-		if on == MemberDead {
-			h.wait = d.Batch
-		}
-		p.deaths = append(p.deaths, h)
-	})
 }
 
 // Outcome adds the end or the expiry of a batch. Call it also if no rule is about it: the end of a
@@ -72,8 +62,12 @@ func (p *Pending) Outcome(s *Set, o *Outcome) {
 
 // Apply returns the notices to make at once, in their order, and writes the windows: first what
 // deaths cause, then, for each outcome, what its members have left and the outcome itself.
-// The function batch returns the facts of a batch whose member died.
-func (p *Pending) Apply(now job.Micros, windows Windows, batch func(id int64) (*Outcome, error)) (made []Notice, err error) {
+func (p *Pending) Apply(now job.Micros, windows Windows, subjects Subjects) (made []Notice, err error) {
+	for _, d := range p.causes {
+		if err := p.resolve(d, subjects); err != nil {
+			return nil, err
+		}
+	}
 	// Transactions take windows in one order, so that they do not wait for one another in a circle.
 	slices.SortStableFunc(p.deaths, func(a, b heard) int {
 		return cmp.Or(cmp.Compare(a.wait, b.wait), cmp.Compare(a.rule.Channel, b.rule.Channel), cmp.Compare(a.to, b.to))
@@ -83,7 +77,7 @@ func (p *Pending) Apply(now job.Micros, windows Windows, batch func(id int64) (*
 		for n < len(rest) && rest[n].same(&rest[0]) {
 			n++
 		}
-		more, err := p.deathsOf(rest[:n], now, windows, batch)
+		more, err := p.deathsOf(rest[:n], now, windows, subjects)
 		if err != nil {
 			return nil, err
 		}
@@ -99,25 +93,69 @@ func (p *Pending) Apply(now job.Micros, windows Windows, batch func(id int64) (*
 	return made, nil
 }
 
+// resolve finds out who hears of a death. It reads attributes only if a recipient may be in them.
+func (p *Pending) resolve(d *Death, subjects Subjects) (err error) {
+	if p.set.byAttr(d) {
+		if err := d.readAttrs(subjects); err != nil {
+			return err
+		}
+		if d.Batch > 0 {
+			b, err := subjects.Batch(d.Batch)
+			if err != nil {
+				return err
+			}
+			d.batchAttrs = b.Attrs
+		}
+	}
+	events, n := d.events()
+	p.set.heard(events[:n], func(r *Rule) bool { return r.Match.fits(d) },
+		func(r *Rule) []string { return p.set.targets(r, d.Owner, d.HoldNotify, d.batchAttrs, d.attrs) },
+		func(rule *Rule, on Event, to string) {
+			h := heard{rule: rule, on: on, to: to, at: d.At, wait: Plain, death: d}
+			if on == MemberDead {
+				h.wait = d.Batch
+			}
+			p.deaths = append(p.deaths, h)
+		})
+	return nil
+}
+
+// fill makes the facts of a death. Most deaths of a flood are only counted, so it comes late.
+func (p *Pending) fill(h *heard, subjects Subjects) error {
+	d := h.death
+	if h.item.Job != nil {
+		return nil
+	}
+	if err := d.readAttrs(subjects); err != nil {
+		return err
+	}
+	h.item = Item{Subject: Subject{Batch: max(0, d.Batch), Job: d.Job, Death: d.Number, Group: d.Group}, Job: p.set.jobFacts(h.rule, d)}
+	return nil
+}
+
 func (h *heard) same(of *heard) bool {
 	return h.wait == of.wait && h.rule.Channel == of.rule.Channel && h.to == of.to
 }
 
 // deathsOf handles the deaths that wait in one window.
-func (p *Pending) deathsOf(all []heard, now job.Micros, windows Windows, batch func(id int64) (*Outcome, error)) (made []Notice, err error) {
+func (p *Pending) deathsOf(all []heard, now job.Micros, windows Windows, subjects Subjects) (made []Notice, err error) {
 	var w *Window
 	var facts *BatchFacts
-	changed := false
+	var last *heard // whose class and code were made ready to be counted
+	class, code, changed := "", "", false
 	for i := range all {
 		h := &all[i]
 		if h.wait != Plain && facts == nil {
-			o, err := batch(h.wait)
+			o, err := subjects.Batch(h.wait)
 			if err != nil {
 				return nil, err
 			}
 			facts = p.set.batchFacts(o)
 		}
 		if h.rule.Every {
+			if err := p.fill(h, subjects); err != nil {
+				return nil, err
+			}
 			made = append(made, p.death(h, facts, now))
 			continue
 		}
@@ -130,6 +168,9 @@ func (p *Pending) deathsOf(all []heard, now job.Micros, windows Windows, batch f
 				w = blank
 				if h.wait == Plain {
 					w.Sum = 1
+					if err := p.fill(h, subjects); err != nil {
+						return nil, err
+					}
 					made = append(made, p.death(h, nil, now))
 					changed = true
 					continue
@@ -144,7 +185,17 @@ func (p *Pending) deathsOf(all []heard, now job.Micros, windows Windows, batch f
 			}
 		}
 		changed = true
-		w.add(h.item, h.item.Job.Class, h.item.Job.Code, h.at)
+		if w.lists() {
+			if err := p.fill(h, subjects); err != nil {
+				return nil, err
+			}
+		}
+		if last == nil || last.rule != h.rule || last.death.Class != h.death.Class || last.death.Code != h.death.Code {
+			class, code = h.death.cause(h.rule.Team)
+		}
+		last = h
+		w.add(h.item, h.at)
+		w.count(class, code)
 	}
 	if !changed {
 		return made, nil

@@ -73,7 +73,18 @@ type rig struct {
 	ends    int64
 	made    []notify.Notice
 	keys    map[string]bool
+	attrs   map[job.ID][]byte
+	read    int // number of calls of Attrs
 }
+
+// Attrs implements notify.Subjects.
+func (r *rig) Attrs(id job.ID) ([]byte, error) {
+	r.read++
+	return r.attrs[id], nil
+}
+
+// Batch implements notify.Subjects.
+func (r *rig) Batch(id int64) (*notify.Outcome, error) { return r.outcome(id, "", "PROCESSING"), nil }
 
 func newRig(t *testing.T, change func(*notify.Rules)) *rig {
 	t.Helper()
@@ -84,7 +95,7 @@ func newRig(t *testing.T, change func(*notify.Rules)) *rig {
 	if err := r.Validate(); err != nil {
 		t.Fatal(err)
 	}
-	return &rig{t: t, set: notify.NewSet(r), now: 1_700_000_000_000_000, windows: memory{make(map[string][]byte), make(map[string][]notify.Item)}, keys: make(map[string]bool)}
+	return &rig{t: t, set: notify.NewSet(r), now: 1_700_000_000_000_000, windows: memory{make(map[string][]byte), make(map[string][]notify.Item)}, keys: make(map[string]bool), attrs: make(map[job.ID][]byte)}
 }
 
 const owner = `{"owner_email": "owner@example.com", "tenant": "t1", "secret": "password=hunter22"}`
@@ -105,9 +116,6 @@ func (r *rig) outcome(batch int64, on notify.Event, state string) *notify.Outcom
 func (r *rig) commit(deaths []*notify.Death, ends ...*notify.Outcome) (team bool) {
 	var p notify.Pending
 	for _, d := range deaths {
-		if d.Batch > 0 {
-			d.BatchAttrs = []byte(owner)
-		}
 		p.Death(r.set, d)
 		team = team || r.set.TeamHears(d)
 		if r.set.TeamHears(d) && !r.set.Concerns(d) {
@@ -117,7 +125,7 @@ func (r *rig) commit(deaths []*notify.Death, ends ...*notify.Outcome) (team bool
 	for _, o := range ends {
 		p.Outcome(r.set, o)
 	}
-	made, err := p.Apply(r.now, r.windows, func(id int64) (*notify.Outcome, error) { return r.outcome(id, "", "PROCESSING"), nil })
+	made, err := p.Apply(r.now, r.windows, r)
 	r.keep(made, err)
 	return team
 }
@@ -283,6 +291,9 @@ func TestPending_OneMessageAndOneDigestInFiveMinutes(t *testing.T) {
 		d := r.death(0)
 		d.First = i == 0
 		r.commit([]*notify.Death{d})
+	}
+	if r.read != 1+notify.ItemsMax {
+		t.Errorf("the attributes of %d jobs were read, want those of the message and of the %d that the digest lists", r.read, notify.ItemsMax)
 	}
 	r.want("at once", "group.first ops@example.com")
 	r.later(notify.WindowLength)

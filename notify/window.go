@@ -110,19 +110,20 @@ type Windows interface {
 	Drop(w *Window) error
 }
 
-// add puts a death or an outcome into the window.
-func (w *Window) add(i Item, class, code string, at job.Micros) {
+// lists reports whether the next item is listed and not only counted.
+func (w *Window) lists() bool { return w.Listed < ItemsMax }
+
+// add puts a death or an outcome into the window. The item is used only if it is listed.
+func (w *Window) add(i Item, at job.Micros) {
 	w.N++
 	w.Since, w.Until = cmp.Or(w.Since, Time(at)), Time(at)
-	if w.Listed < ItemsMax {
+	if w.lists() {
 		w.fresh = append(w.fresh, i)
 		w.Listed++
 	}
-	if i.Job != nil {
-		w.count(class, code)
-	}
 }
 
+// count counts the cause of a death.
 func (w *Window) count(class, code string) {
 	for i := range w.Causes {
 		if c := &w.Causes[i]; c.Class == class && c.Code == code {
@@ -265,10 +266,9 @@ func mayGo(n *Notice, i *Item, now job.Micros, windows Windows) (bool, error) {
 		w.Sum++
 		return true, windows.Keep(w)
 	}
-	class, code := "", ""
+	w.add(*i, now)
 	if i.Job != nil {
-		class, code = i.Job.Class, i.Job.Code
+		w.count(i.Job.Class, i.Job.Code)
 	}
-	w.add(*i, class, code, now)
 	return false, windows.Keep(w)
 }

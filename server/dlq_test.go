@@ -40,7 +40,7 @@ func newDeadSite(t *testing.T, change func(*redrive.Config, *server.Options)) *d
 	for _, kind := range []string{"k", "other"} {
 		redrive.HandleRaw(s.client, kind, func(context.Context, *redrive.Job[[]byte]) error {
 			if s.broken.Load() {
-				return failure.Permanent(errors.New("the file /srv/secret/a.mp4 is broken in " + kind))
+				return failure.Permanent(errors.New("the file /srv/secret/a.mp4 is not a valid video in " + kind))
 			}
 			return nil
 		}, nil)
@@ -138,7 +138,7 @@ func TestD4_DeadLettersAreListedByFiltersAndPages(t *testing.T) {
 	for query, want := range map[string]string{
 		"": "3 2 1", "status=pending": "3 2", "status=pending&status=ignored": "3 2 1", "status=ignored,resolved": "1", "task_type=other": "2",
 		"class=none": "", "queue=default": "3 2 1", "owner=ann": "1", "reason=non_retriable_error": "3 2 1", "reason=stalled": "",
-		"text=broken+in+other": "2", "correlation=c2": "2", "from_date=" + hour: "3 2 1", "to_date=" + hour: "", "from_date=1h": "3 2 1", "to_date=1h": "",
+		"text=video+in+other": "2", "correlation=c2": "2", "from_date=" + hour: "3 2 1", "to_date=" + hour: "", "from_date=1h": "3 2 1", "to_date=1h": "",
 		"from_date=" + now.Add(-time.Hour).Format(time.RFC3339): "3 2 1", "page=2&limit=2": "1", "page=3&limit=2": "", "limit=1": "3",
 	} {
 		var got deadList

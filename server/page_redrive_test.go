@@ -146,7 +146,7 @@ func TestD6_ThePreviewOfARedriveNamesTheCauses(t *testing.T) {
 	r := s.reader("operate")
 	_, text := r.send("GET", "/ui/redrives/new?from_date=1h", nil)
 	for _, want := range []string{
-		"Its causes 2 the file /srv/secret/a.mp4 is broken in k Correct the input, or resolve", "1 the file /srv/secret/a.mp4 is broken in other Correct the input, or resolve",
+		"Its causes 2 the file /srv/secret/a.mp4 is not a valid video in k Correct the input, or resolve", "1 the file /srv/secret/a.mp4 is not a valid video in other Correct the input, or resolve",
 		"What 3 jobs of the set need first is changed",
 	} {
 		if !strings.Contains(textOf(text), want) {

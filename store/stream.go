@@ -203,7 +203,8 @@ type Record struct {
 	Fate Fate
 	Job  job.New
 	// Death, with FateDead, ends the first run of the job, in the same transaction. It is as if a process named
-	// as the stream had claimed the job. Its ID is that of Job, its Token 1, its To job.Dead. Without it the job waits
+	// as the stream had claimed the job. Its ID is that of Job, its Token 1, its To job.Dead, and
+	// the RunAt of Job is 0. Without it the job waits
 	// for a worker.
 	Death *job.Outcome
 	// Revive retries the job that holds the key if it is dead. The actor of the retry is the
@@ -220,6 +221,8 @@ func (r *Record) validDeath() error {
 	case r.Fate != FateDead || o.ID != r.Job.ID || o.Token != 1 || o.To != job.Dead:
 		return fmt.Errorf("the job of a record with the fate %s has the outcome of job %d, run %d, which ends as %s: only a dead record has one, "+
 			"with its own id, the run 1, and dead: %w", r.Fate, o.ID, o.Token, o.To, ErrInvalid)
+	case r.Job.RunAt != 0:
+		return fmt.Errorf("the job of a record that dies at once is due at %d: it must be due at once, with RunAt 0: %w", r.Job.RunAt, ErrInvalid)
 	}
 	if err := o.Validate(); err != nil {
 		return fmt.Errorf("%w: %w", err, ErrInvalid)

@@ -303,7 +303,7 @@ func (x *torture) quiet() bool {
 	return !behind && x.count("chat", job.Waiting, job.Running, job.Retrying) == 0
 }
 
-// compare finds differences between what the producer and the handler know, and the store and the topics.
+// compare compares what the producer and the handler know with the store and the topics.
 func (x *torture) compare() {
 	t := x.t
 	t.Helper()
@@ -327,7 +327,7 @@ func (x *torture) compare() {
 	ends.Each(func(o kadm.ListedOffset) { written += o.Offset })
 	c := sums[x.topic]
 	if c.Read != written || c.Taken != int64(x.keys) || c.Dead < int64(x.junk) || c.Taken+c.Existing+c.Dead != c.Read {
-		t.Errorf("%d records with %d tasks and at least %d others became %+v: want each once", written, x.keys, x.junk, *c)
+		t.Errorf("%d records with %d tasks and %d or more that are not tasks became %+v: want each once", written, x.keys, x.junk, *c)
 	}
 	if completed, dead := x.count("chat", job.Completed), x.count(stream.RecordKind, job.Dead); completed != int64(x.keys) || dead != c.Dead {
 		t.Errorf("%d jobs have completed and %d records are dead, want %d and %d", completed, dead, x.keys, c.Dead)

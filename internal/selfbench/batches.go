@@ -9,6 +9,7 @@ import (
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/job"
+	"github.com/redrive/redrive/store"
 )
 
 const (
@@ -57,6 +58,9 @@ func (b *bencher) batchFiguresOn(ctx context.Context, p *printer, on measuredOn)
 		err = errors.Join(err, p.ofRate("enqueue of members with keys on "+on.name, ratio(r[3], r[2]), "members without keys", floor))
 	}
 	if err != nil {
+		return err
+	}
+	if err := b.freshBesideFigures(ctx, p, on); err != nil {
 		return err
 	}
 	t, err := b.batchTimes(ctx, on)
@@ -163,15 +167,20 @@ func enqueueMembers(keys bool) func(context.Context, *bench, int, []byte) (time.
 	}
 }
 
+// drafts returns a batch of n members that is not published.
+func (b *bench) drafts(ctx context.Context, n int, body []byte) (*redrive.BatchHandle, error) {
+	h, err := b.client.NewBatch(ctx, redrive.By{}, redrive.BatchSpec{})
+	if err != nil {
+		return nil, err
+	}
+	return h, inCalls(n, 0, false, body, func(specs []redrive.Spec) error { _, err := h.Add(ctx, specs...); return err })
+}
+
 // publishDrafts adds drafts and publishes them. The time is that of both, or of the publication.
 func publishDrafts(both bool) func(context.Context, *bench, int, []byte) (time.Duration, error) {
 	return func(ctx context.Context, b *bench, n int, body []byte) (time.Duration, error) {
 		start := time.Now()
-		h, err := b.client.NewBatch(ctx, redrive.By{}, redrive.BatchSpec{})
-		if err != nil {
-			return 0, err
-		}
-		err = inCalls(n, 0, false, body, func(specs []redrive.Spec) error { _, err := h.Add(ctx, specs...); return err })
+		h, err := b.drafts(ctx, n, body)
 		if err != nil {
 			return 0, err
 		}
@@ -243,20 +252,24 @@ func (b *bencher) batchTimes(ctx context.Context, on measuredOn) (*batchTimes, e
 	return &t, err
 }
 
-// read reads a batch of n members while they run.
+// batchRunning is the number of members that run while a batch is read.
+const batchRunning = 5_000
+
+// read reads a batch of n members, of which up to batchRunning run.
 func (t *batchTimes) read(ctx context.Context, b *bench, n int, body []byte) error {
-	h, err := b.client.NewBatch(ctx, redrive.By{}, redrive.BatchSpec{})
-	if err != nil {
-		return err
-	}
-	err = inCalls(n, 0, false, body, func(specs []redrive.Spec) error { _, err := h.Add(ctx, specs...); return err })
+	h, err := b.drafts(ctx, n, body)
 	if err == nil {
 		_, err = h.Publish(ctx, redrive.By{Actor: "bench"})
 	}
+	for running := 0; err == nil && running < min(batchRunning, n); {
+		var out store.Exchanged
+		out, err = b.store.Exchange(ctx, store.Exchange{Holder: "bench", Lease: time.Hour,
+			Want: []store.Want{{Queue: "bench", Max: 500, Kinds: []store.KindWant{{Kind: "noop", Max: 500, MaxCrashes: 2}}}}})
+		running += len(out.Claims)
+	}
 	if err != nil {
 		return err
 	}
-	run := b.work(ctx, n)
 	after := job.ID(0)
 	for range batchReads {
 		start := time.Now()
@@ -272,7 +285,7 @@ func (t *batchTimes) read(ctx context.Context, b *bench, n int, body []byte) err
 		t.pages.add(time.Since(start))
 		after = page.Next
 	}
-	return run()
+	return nil
 }
 
 // outcomes runs n batches of one member. At most 1,000 of them are published a second.

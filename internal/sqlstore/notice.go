@@ -159,43 +159,45 @@ func (t *Txn) tell() error {
 	if err := t.lockName("windows"); err != nil {
 		return err
 	}
-	batches := make(map[int64]*notify.Outcome)
-	batch := func(id int64) (*notify.Outcome, error) {
-		if o := batches[id]; o != nil {
-			return o, nil
-		}
-		b, err := oneBatch(t.s, readBatchRow, id, "")
-		if err == nil {
-			b.BatchCounts, err = t.countsOf(id)
-		}
-		o := store.BatchHeard(&b, "", t.now)
-		batches[id] = &o
-		return &o, err
-	}
 	var p notify.Pending
 	for i := range t.heard {
-		d := &t.heard[i]
-		if err := t.rows(selDeadAttrs, func(r Row) error { d.Attrs = r.Blob(0); return nil }, num(d.Job)); err != nil {
-			return err
-		}
-		if d.Batch > 0 {
-			b, err := batch(d.Batch)
-			if err != nil {
-				return err
-			}
-			d.BatchAttrs = b.Attrs
-		}
-		p.Death(set, d)
+		p.Death(set, &t.heard[i])
 	}
 	for i := range t.ends {
 		p.Outcome(set, &t.ends[i])
 	}
 	t.heard, t.ends = nil, nil
-	made, err := p.Apply(t.now, windows{t}, batch)
+	made, err := p.Apply(t.now, windows{t}, subjects{t, make(map[int64]*notify.Outcome)})
 	if err != nil {
 		return err
 	}
 	return t.insertNotices(made)
+}
+
+// subjects reads what the deaths of a transaction are about.
+type subjects struct {
+	t       *Txn
+	batches map[int64]*notify.Outcome
+}
+
+// Attrs implements notify.Subjects.
+func (s subjects) Attrs(id job.ID) (attrs []byte, err error) {
+	err = s.t.rows(selDeadAttrs, func(r Row) error { attrs = r.Blob(0); return nil }, num(id))
+	return attrs, err
+}
+
+// Batch implements notify.Subjects.
+func (s subjects) Batch(id int64) (*notify.Outcome, error) {
+	if o := s.batches[id]; o != nil {
+		return o, nil
+	}
+	b, err := oneBatch(s.t.s, readBatchRow, id, "")
+	if err == nil {
+		b.BatchCounts, err = s.t.countsOf(id)
+	}
+	o := store.BatchHeard(&b, "", s.t.now)
+	s.batches[id] = &o
+	return &o, err
 }
 
 // insertNotices enqueues notices, whether the queue of notices takes new jobs or not: the change

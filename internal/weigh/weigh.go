@@ -120,26 +120,37 @@ func (r *Result) Points(b *Bag, i, class, than int) int {
 	return points
 }
 
-// Alone reports whether one class is likelier than another by one word alone: without the word that weighs most, and
-// its parts, it would not be.
-func (r *Result) Alone(b *Bag, class, than int) bool {
+// Alone reports whether one class is likelier than another by one word alone: without the word that weighs most, and all
+// that it is a part of, it would not be. How common the classes are is no evidence and does not count. What the rules say
+// counts only with several: a single weak rule is a word of the text once more.
+func (r *Result) Alone(b *Bag, class, than int, several bool) bool {
 	most, at := 0, -1
+	words, rules := 0, 0
 	for i := range b.Features {
-		if p := r.Points(b, i, class, than); p > most && b.Features[i].ofOneWord() {
+		p := r.Points(b, i, class, than)
+		f := &b.Features[i]
+		if f.OfRule() {
+			rules += p
+			continue
+		}
+		words += p
+		if p > most && f.ofOneWord() {
 			most, at = p, i
 		}
 	}
 	if at < 0 {
 		return true // no word is for it
 	}
-	margin := int(r.score[class] - r.score[than])
 	word := &b.Features[at]
 	for i := range b.Features {
-		if f := &b.Features[i]; f.To > 0 && f.From >= word.From && f.To <= word.To {
-			margin -= r.Points(b, i, class, than)
+		if f := &b.Features[i]; f.To > word.From && f.From < word.To {
+			words -= r.Points(b, i, class, than)
 		}
 	}
-	return margin <= 0
+	if several {
+		words += rules
+	}
+	return words <= 0
 }
 
 // exps are 2^32 / e^(n/Unit).

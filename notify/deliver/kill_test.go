@@ -16,6 +16,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -32,6 +33,9 @@ import (
 // mails is a mail server that calls a function with each mail that it has taken, before it answers.
 type mails struct {
 	taken func(raw string)
+	away  atomic.Bool              // whether it closes connections at once
+	rcpt  func() error             // its answer to RCPT; nil means that all are known
+	data  func(c *smtp.Conn) error // its answer to a mail that it has taken
 	port  int
 	pem   []byte // its certificate
 	roots *x509.CertPool
@@ -43,33 +47,62 @@ func newMails(t testing.TB, taken func(raw string)) *mails {
 	t.Cleanup(web.Close)
 	m := &mails{taken: taken, pem: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: web.Certificate().Raw}), roots: x509.NewCertPool()}
 	m.roots.AddCert(web.Certificate())
-	srv := smtp.NewServer(smtp.BackendFunc(func(*smtp.Conn) (smtp.Session, error) { return session{m}, nil }))
+	srv := smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) { return session{m, c}, nil }))
 	srv.Domain, srv.TLSConfig = "127.0.0.1", &tls.Config{Certificates: web.TLS.Certificates}
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m.port = l.Addr().(*net.TCPAddr).Port
-	go func() { _ = srv.Serve(l) }()
+	go func() { _ = srv.Serve(gate{l, m}) }()
 	t.Cleanup(func() { _ = srv.Close() })
 	return m
+}
+
+// gate is a listener that closes connections while its server is away.
+type gate struct {
+	net.Listener
+	server *mails
+}
+
+func (g gate) Accept() (net.Conn, error) {
+	for {
+		c, err := g.Listener.Accept()
+		if err != nil || !g.server.away.Load() {
+			return c, err
+		}
+		_ = c.Close()
+	}
 }
 
 func (m *mails) settings() map[string]mail.Settings {
 	return map[string]mail.Settings{"mail": {Host: "127.0.0.1", Port: m.port, RootCAs: m.roots, From: "Copies <no-reply@example.com>"}}
 }
 
-type session struct{ server *mails }
+type session struct {
+	server *mails
+	conn   *smtp.Conn
+}
 
 func (session) Mail(string, *smtp.MailOptions) error { return nil }
-func (session) Rcpt(string, *smtp.RcptOptions) error { return nil }
-func (session) Reset()                               {}
-func (session) Logout() error                        { return nil }
+
+func (s session) Rcpt(string, *smtp.RcptOptions) error {
+	if s.server.rcpt != nil {
+		return s.server.rcpt()
+	}
+	return nil
+}
+
+func (session) Reset()        {}
+func (session) Logout() error { return nil }
 
 func (s session) Data(r io.Reader) error {
 	raw, err := io.ReadAll(r)
 	if err == nil {
 		s.server.taken(string(raw))
+		if s.server.data != nil {
+			return s.server.data(s.conn)
+		}
 	}
 	return err
 }

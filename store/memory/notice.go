@@ -138,7 +138,7 @@ func (t *tx) hear(r *record, e *entry, cause job.Cause, first bool, notified str
 	}
 	d := store.DeadNow(f, notify.Death{Class: e.Class, Group: e.Fingerprint, Job: r.ID, Number: e.Death, Batch: r.Batch, Kind: r.Kind, Queue: r.Queue, Owner: r.Owner,
 		Correlation: r.Correlation, Key: r.Key, Life: r.Life, Attempts: r.Counters.Attempts, Crashes: r.Counters.Crashes, Reason: e.Reason,
-		First: first && e.Status == job.Pending, Attrs: r.Attrs, At: t.now})
+		First: first && e.Status == job.Pending, At: t.now})
 	if r.Aside {
 		d.Batch = -d.Batch
 	}
@@ -164,29 +164,30 @@ func (t *tx) tell() {
 	if len(t.heard.deaths) == 0 && len(t.heard.ends) == 0 {
 		return
 	}
-	batch := func(id int64) (*notify.Outcome, error) {
-		o := store.BatchHeard(&t.batches[id].Batch, "", t.now)
-		return &o, nil
-	}
 	var p notify.Pending
 	for i := range t.heard.deaths {
-		d := &t.heard.deaths[i]
-		if d.Batch > 0 {
-			d.BatchAttrs = t.batches[d.Batch].Attrs
-		}
-		p.Death(t.notices.set, d)
+		p.Death(t.notices.set, &t.heard.deaths[i])
 	}
 	for i := range t.heard.ends {
 		p.Outcome(t.notices.set, &t.heard.ends[i])
 	}
 	t.heard = heardIn{}
-	made, err := p.Apply(t.now, t, batch)
+	made, err := p.Apply(t.now, t, t)
 	if err == nil {
 		err = t.insertNotices(made)
 	}
 	if err != nil {
 		panic(err) // what is in memory can be read
 	}
+}
+
+// Attrs implements notify.Subjects.
+func (t *tx) Attrs(id job.ID) ([]byte, error) { return t.jobs[id].Attrs, nil }
+
+// Batch implements notify.Subjects.
+func (t *tx) Batch(id int64) (*notify.Outcome, error) {
+	o := store.BatchHeard(&t.batches[id].Batch, "", t.now)
+	return &o, nil
 }
 
 // turnedOff reports whether an endpoint is turned off. One that does not exist is not: its notices

@@ -673,16 +673,20 @@ ORDER BY id;
 SELECT id FROM redrive_jobs WHERE id > 0 ORDER BY id DESC LIMIT 1;
 
 -- name: insCancelled :own
--- insCancelled inserts waiting and retrying jobs as cancelled. It is for jobs in their first life that no
--- redrive has released.
+-- insCancelled inserts the waiting and retrying jobs with ids from ?1 to ?2 as cancelled. It is for jobs in their
+-- first life that no redrive has released.
 INSERT INTO redrive_done (
   job, lane, state, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
   claimed_at, finished_at, holder, owner, correlation, key, batch)
-SELECT j.id, j.lane, 6, j.priority, j.token, j.life, j.attempts, j.crashes, j.deferrals, j.snoozes, j.interrupts,
-    j.created_at, j.life_at, j.claimed_at, ?2, j.holder, j.owner, j.correlation, j.key, j.batch
-FROM json_each(?1) i
-CROSS JOIN redrive_jobs j
-WHERE j.id = CAST(i.value AS BIGINT) AND j.state <> 3;
+SELECT id, lane, 6, priority, token, life, attempts, crashes, deferrals, snoozes, interrupts, created_at, life_at,
+  claimed_at, ?3, holder, owner, correlation, key, batch
+FROM redrive_jobs NOT INDEXED
+WHERE id BETWEEN +?1 AND +?2 AND state <> 3
+ORDER BY id;
+
+-- name: delCancelled :own
+-- delCancelled removes the live rows of the jobs that insCancelled has written.
+DELETE FROM redrive_jobs WHERE id BETWEEN +?1 AND +?2 AND state <> 3;
 
 -- name: selOwnedPartsUp
 -- selOwnedPartsUp reads, of each run with jobs above the id ?2, the part for the tag ?1.

@@ -10,6 +10,12 @@ import (
 	"github.com/redrive/redrive/store"
 )
 
+// readKey asks for the job that holds a key.
+func (d *duel) readKey(owner, kind, key string) {
+	d.ask("Lookup", func(s store.Store) (any, error) { return s.Lookup(ctx(), owner, kind, key) })
+	d.ask("Processed", func(s store.Store) (any, error) { return s.Processed(ctx(), owner, kind, key) })
+}
+
 // read reads a job, its failures, its events and its audit rows.
 func (d *duel) read() {
 	id := d.id()
@@ -18,13 +24,14 @@ func (d *duel) read() {
 	ids := some(d.t, "ids", 3, func(int) job.ID { return d.id() })
 	d.ask("GetAll", func(s store.Store) (any, error) { return s.GetAll(ctx(), ids) })
 	d.ask("Latest", func(s store.Store) (any, error) { return s.Latest(ctx(), ids) })
-	owner, kind, key := pick(d.t, "owner", "", "alice"), d.kind(), pick(d.t, "key", "k1", "k2", job.AliveKey+"a")
-	done := chance(d.t, "completed", 2) // Processed answers only for these
-	if i := slices.IndexFunc(d.last.Jobs, func(j job.Job) bool { return j.Key != "" && (!done || j.State == job.Completed) }); i >= 0 && chance(d.t, "known key", 2) {
-		owner, kind, key = d.last.Jobs[i].Owner, d.last.Jobs[i].Kind, d.last.Jobs[i].Key
+	d.readKey(pick(d.t, "owner", "", "alice"), d.kind(), pick(d.t, "key", "k1", "k2", job.AliveKey+"a"))
+	asked := 0
+	for i := range d.last.Jobs { // Processed answers only for completed jobs
+		if j := &d.last.Jobs[i]; j.Key != "" && asked < 4 && (j.State == job.Completed || asked == 0) {
+			d.readKey(j.Owner, j.Kind, j.Key)
+			asked++
+		}
 	}
-	d.ask("Lookup", func(s store.Store) (any, error) { return s.Lookup(ctx(), owner, kind, key) })
-	d.ask("Processed", func(s store.Store) (any, error) { return s.Processed(ctx(), owner, kind, key) })
 	d.ask("DeadLetter", func(s store.Store) (any, error) { return s.DeadLetter(ctx(), id) })
 	d.ask("Counts", func(s store.Store) (any, error) {
 		counts, err := s.Counts(ctx())

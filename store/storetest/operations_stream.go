@@ -70,6 +70,7 @@ func (d *duel) part(p *store.Position) store.TakingPart {
 			r.Job.ID, r.Job.Repeat, r.Job.Batch, r.Job.Aside = id, false, 0, false
 			r.Revive = chance(t, "revive", 2)
 			if r.Fate == store.FateDead && chance(t, "dead at once", 2) {
+				r.Job.RunAt = 0
 				r.Death = new(died(job.Claim{ID: id, Token: 1}, "InvalidInput", job.NonRetriable))
 			}
 			if n := d.deadWithKey(); n != nil && chance(t, "key of a dead job", 2) { // a random key is rarely the key of a dead job

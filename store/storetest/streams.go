@@ -298,10 +298,13 @@ func deadOnArrival(r *rig) {
 	// A part that is read again does not end it twice, and a retry opens the next life.
 	same(r, "fates of the repetition", r.takeRecords(0, 3, r.record(0, "a"), dead, r.record(2, "b")), []string{"replayed", "replayed", "replayed"})
 	r.unchanged(func() {
-		late := r.record(3, "")
-		late.Fate, late.Job.Digest, late.Death = store.FateDead, nil, new(died(job.Claim{ID: late.Job.ID, Token: 2}, "InvalidInput", job.NonRetriable))
-		_, err := r.Take(ctx(), taking(3, 4, late))
-		r.is(err, store.ErrInvalid)
+		for token, due := range map[job.Token]job.Micros{2: 0, 1: r.in(time.Minute)} {
+			late := r.record(3, "")
+			late.Fate, late.Job.Digest, late.Job.RunAt = store.FateDead, nil, due
+			late.Death = new(died(job.Claim{ID: late.Job.ID, Token: token}, "InvalidInput", job.NonRetriable))
+			_, err := r.Take(ctx(), taking(3, 4, late))
+			r.is(err, store.ErrInvalid)
+		}
 	})
 }
 

@@ -15,7 +15,7 @@ const flipsMax = 0.01
 // flipsKnown are the changes that still turn over more: words around the text are weighed with it. Most of these texts are
 // labelled by what was broken (a limit on open files) and say something else (a file is not there). Lower a share with each change
 // that makes it better.
-var flipsKnown = map[string]float64{"lines of a log before": 0.011, "line of a log": 0.012, "wrapped in Java": 0.014, "wrapped in Python": 0.017}
+var flipsKnown = map[string]float64{"attempts before": 0.013}
 
 // Harmless changes around a text that is decided rightly. The same error must be decided the same way.
 var harmless = []score.Transform{

@@ -24,7 +24,7 @@ type bound struct {
 
 // JUDGEMENT_UNREAD=1 also scores the families that nobody looks at before a change is done.
 var bounds = []bound{
-	{[]texts.Part{texts.Learn, texts.Choose}, 0.057, 0.035, 0.893, 0.063, 0.027, 0.888},
+	{[]texts.Part{texts.Learn, texts.Choose}, 0.056, 0.023, 0.913, 0.055, 0.018, 0.910},
 }
 
 // TestScore prints the score by family, the family with most wrong decisions first, and fails if a score got worse.
@@ -37,6 +37,12 @@ func TestScore(t *testing.T) {
 	classOf := func(e *failure.Evidence) classify.Classification { return c.Classify(e, "") }
 	if os.Getenv("JUDGEMENT_UNREAD") != "" {
 		print(t, texts.ByFamily(all, texts.Unread), classOf)
+		labels, err := texts.ReadLabels("data")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log("the same with the labels that are doubted")
+		print(t, texts.ByFamily(labels, texts.Unread), classOf)
 	}
 	for _, b := range bounds {
 		micro, macro := print(t, texts.ByFamily(all, b.parts...), classOf)

@@ -30,6 +30,10 @@ var (
 // input ends.
 const endsEnv = "REDRIVE_TEST_ENDS"
 
+// lookEnv says how often such a process looks for jobs. With many of them on few processors, each looks less often, so
+// that they do not keep each other from the work.
+const lookEnv = "REDRIVE_TEST_ENDS_LOOK"
+
 // membersEach is how many members a batch has. They are claimed one after the other, so they run in
 // several processes at a time.
 const membersEach = 4
@@ -49,7 +53,11 @@ func endMembers(where string) error {
 		return err
 	}
 	defer p.Close()
-	tick := time.NewTicker(5 * time.Millisecond)
+	look, err := time.ParseDuration(os.Getenv(lookEnv))
+	if err != nil {
+		return err
+	}
+	tick := time.NewTicker(look)
 	defer tick.Stop()
 	x := store.Exchange{Holder: fmt.Sprint(os.Getpid()), Lease: time.Minute, Want: []store.Want{
 		{Queue: "default", Max: 2, Kinds: []store.KindWant{{Kind: "member", Max: 2, MaxCrashes: 2}}}}}
@@ -162,7 +170,8 @@ func startEnders(t *testing.T, where string, n int) (all []*exec.Cmd) {
 	t.Helper()
 	for range n {
 		cmd := exec.Command(os.Args[0])
-		cmd.Env, cmd.Stderr = append(os.Environ(), endsEnv+"="+where), os.Stderr
+		look := time.Duration(n) * 1250 * time.Microsecond
+		cmd.Env, cmd.Stderr = append(os.Environ(), endsEnv+"="+where, lookEnv+"="+look.String()), os.Stderr
 		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 		input, err := cmd.StdinPipe()
 		if err != nil {

@@ -50,6 +50,14 @@ func (r *round) verify() error {
 		s.history(r, h)
 	}
 	r.count(func(s *summary) { s.Add(check.Count(h)) })
+	r.count(func(s *summary) {
+		s.Faults["member that came back"] += notes.Returned
+		for i := range h.Enqueues {
+			if h.Enqueues[i].Discard == check.Discarded {
+				s.Faults["discarded draft"]++
+			}
+		}
+	})
 	late, err := r.writeForLostRuns(ctx, st, dump)
 	if err != nil {
 		r.Error(err) // no return, so that the other checks are also made

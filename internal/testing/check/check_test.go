@@ -106,6 +106,7 @@ func intakeMutants() []mutant {
 		}},
 		{"an acknowledged job vanished after it ran", breaks(check.NoLostEnqueue, check.NoSilentDrop),
 			func(h *check.History) { dropRow(h, plain) }},
+		{"a draft that was discarded became a job", breaks(check.NoLostEnqueue), func(h *check.History) { h.Enqueues[plain-1].Discard = check.Discarded }},
 		{"a job is in two places", breaks(check.NoLostEnqueue), func(h *check.History) {
 			double := *row(h, plain)
 			double.State = job.Dead

@@ -79,7 +79,18 @@ type Enqueue struct {
 	Existing bool       // whether the receipt said that the key was known
 	Again    bool       // whether the client made the call again after a call without an answer
 	Deadline job.Micros // the deadline of the first life; 0 if the job has none
+	Discard  Discard
 }
+
+// Discard says whether a client has discarded a draft.
+type Discard uint8
+
+// Whether a draft was discarded.
+const (
+	Kept             Discard = iota
+	PerhapsDiscarded         // the call had no answer
+	Discarded                // the store acknowledged the call
+)
 
 // Run is one execution as its handler recorded it.
 type Run struct {

@@ -17,7 +17,9 @@ func noLostEnqueue(x *index, broken func(job.ID, string, ...any)) {
 		}
 		row := x.row(e.ID)
 		switch {
-		case row == nil && x.drafted(e.ID):
+		case e.Discard == Discarded && (row != nil || x.drafted(e.ID)):
+			broken(e.ID, "draft %q was discarded and is still there", e.Name)
+		case row == nil && (e.Discard != Kept || x.drafted(e.ID)):
 		case row == nil && x.gone(x.byID[e.ID]):
 		case row == nil:
 			broken(e.ID, "submission %q was acknowledged and the job is nowhere", e.Name)
@@ -105,7 +107,11 @@ func idempotentEnqueue(x *index, broken func(job.ID, string, ...any)) {
 	for i := range x.Dump.Jobs {
 		j := &x.Dump.Jobs[i]
 		name := keyName{j.Owner, j.Kind, j.Key}
-		if j.Key == "" || job.WhileAlive(j.Key) || forgotten(records[name]) {
+		if j.Batch != 0 {
+			name = keyName{store.BatchMemberKey(j.Batch), "", j.Key}
+		}
+		replaced := j.Batch != 0 && j.Aside && j.State == job.Cancelled // another member may have taken its place
+		if j.Key == "" || job.WhileAlive(j.Key) || forgotten(records[name]) || replaced {
 			continue
 		}
 		if first, twice := rows[name]; twice && first != j.ID {

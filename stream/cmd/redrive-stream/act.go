@@ -66,7 +66,7 @@ type rewindCmd struct {
 
 func (c *rewindCmd) run(ctx context.Context, stdout io.Writer) error {
 	at := kafka.At{Group: c.To == "group"}
-	now := time.Now() // durations are counted from now
+	now := time.Now()
 	if !at.Group {
 		var err error
 		if at.Time, err = human.ParseTime(c.To, now, true); err != nil {

@@ -19,6 +19,9 @@ import (
 type Text struct {
 	score.Item
 	Family string `json:"family"`
+	// Doubted says that the label cannot be read in the text: the same words stand under the other verdict as well, or a
+	// second reader gave it the other one. Such texts are ambiguous.
+	Doubted bool `json:"-"`
 }
 
 // Part is a part of the families.
@@ -45,8 +48,18 @@ func PartOf(family string) Part {
 	}
 }
 
-// Read reads all files of a folder, in the order of their names.
+// Read reads all files of a folder, in the order of their names, and marks the texts whose label is doubted.
 func Read(dir string) ([]Text, error) {
+	all, err := ReadLabels(dir)
+	if err != nil {
+		return nil, err
+	}
+	contradicted(all)
+	return all, second(all, dir)
+}
+
+// ReadLabels reads all files of a folder, in the order of their names, with the labels that they have.
+func ReadLabels(dir string) ([]Text, error) {
 	names, err := filepath.Glob(filepath.Join(dir, "*.jsonl.gz"))
 	if err != nil || len(names) == 0 {
 		return nil, fmt.Errorf("no file *.jsonl.gz is in %s", dir)

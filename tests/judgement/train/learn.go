@@ -20,6 +20,9 @@ type settings struct {
 	sorts    uint64 // features that are left out, a bit a sort
 	tunedW   float64
 	retry    float64 // how much more a text counts that waiting can mend
+	// The share of features that is left out of each step, by chance, of rules and of words: what is said in one way must be
+	// learned from all words that say it.
+	dropRule, dropWord float64
 }
 
 // model has the weights of features.
@@ -130,6 +133,13 @@ func softmax(z [classes]float64) (p [classes]float64) {
 // learn finds weights by steps along the gradient, sample by sample, in an order that is always the same.
 func learn(samples []*sample, set settings) *model {
 	m := index(samples, set)
+	m.steps(samples)
+	return m
+}
+
+// steps learns from samples.
+func (m *model) steps(samples []*sample) {
+	set := m.set
 	type row struct {
 		ids   []int32
 		rules int
@@ -141,6 +151,7 @@ func learn(samples []*sample, set settings) *model {
 	past := make([][classes]float64, len(m.w))
 	var pastBias [classes]float64
 	rnd := rand.New(rand.NewPCG(1, 2))
+	var kept []int32
 	order := make([]int, len(samples))
 	for i := range order {
 		order[i] = i
@@ -157,11 +168,23 @@ func learn(samples []*sample, set settings) *model {
 			if s.verdict == 1 {
 				weight *= set.retry
 			}
-			g := gradient(softmax(m.scores(r.ids, r.rules)), s, set.verdict)
-			k := scale(len(r.ids) - r.rules)
+			kept = kept[:0]
+			rules := 0
 			for i, id := range r.ids {
+				if i < r.rules {
+					if rnd.Float64() >= set.dropRule {
+						kept = append(kept, id)
+						rules++
+					}
+				} else if rnd.Float64() >= set.dropWord {
+					kept = append(kept, id)
+				}
+			}
+			g := gradient(softmax(m.scores(kept, rules)), s, set.verdict)
+			k := scale(len(kept) - rules)
+			for i, id := range kept {
 				f := weight
-				if i >= r.rules {
+				if i >= rules {
 					f *= k
 				}
 				w, h := &m.w[id], &past[id]
@@ -178,7 +201,6 @@ func learn(samples []*sample, set settings) *model {
 			}
 		}
 	}
-	return m
 }
 
 // gradient of the loss: that one of the right classes is found, and the right verdict.

@@ -16,14 +16,17 @@ func main() {
 	data := flag.String("data", "data", "folder with the labelled texts")
 	tuned := flag.String("tuned", "../../classify/testdata", "folder with the texts that the rules were written with")
 	folds := flag.Int("folds", 5, "leave each of so many parts of the families out once, and score it")
-	flag.IntVar(&set.epochs, "epochs", 12, "")
+	flag.IntVar(&set.epochs, "epochs", 20, "")
 	flag.Float64Var(&set.rate, "rate", 0.1, "")
-	flag.Float64Var(&set.decay, "decay", 3e-3, "")
+	flag.Float64Var(&set.decay, "decay", 1e-3, "")
 	flag.IntVar(&set.families, "families", 3, "")
 	flag.Float64Var(&set.verdict, "verdict", 1, "")
 	flag.Float64Var(&set.tunedW, "tuned-weight", 0.5, "")
 	flag.Float64Var(&set.retry, "retry", 1, "")
 	flag.Uint64Var(&set.sorts, "without", 0, "")
+	flag.Float64Var(&set.dropRule, "drop-rule", 0.2, "")
+	flag.Float64Var(&set.dropWord, "drop-word", 0.4, "")
+	share := flag.Int("share", 100, "learn from so many percent of the families, to see what more data brings")
 	out := flag.String("out", "", "file to write the weights to")
 	misses := flag.Bool("misses", false, "")
 	flag.Parse()
@@ -37,7 +40,9 @@ func main() {
 	if *out != "" {
 		var train []*sample
 		for i := range samples {
-			train = append(train, &samples[i])
+			if !samples[i].doubted {
+				train = append(train, &samples[i])
+			}
 		}
 		b, err := learn(train, set).encode()
 		if err == nil {
@@ -49,11 +54,13 @@ func main() {
 		log.Printf("%d bytes in %v", len(b), time.Since(start).Round(time.Millisecond))
 		return
 	}
-	var rules, weighed, strong, weak tally
+	var rules, weighed, strong, weak, labels tally
 	for fold := range *folds {
 		var train []*sample
 		for i := range samples {
-			if s := &samples[i]; s.tuned || foldOf(s.family, *folds) != fold {
+			if s := &samples[i]; s.doubted {
+				continue
+			} else if s.tuned || s.made && s.of == "" || foldOf(s.family, *folds) != fold && foldOf("share of "+s.family, 100) < *share {
 				train = append(train, s)
 			}
 		}
@@ -67,10 +74,18 @@ func main() {
 		}
 		for i := range samples {
 			s := &samples[i]
-			if s.tuned || foldOf(s.family, *folds) != fold {
+			if s.tuned || s.made || foldOf(s.family, *folds) != fold {
 				continue
 			}
 			got := c.Classify(s.item.Evidence(), "")
+			if s.doubted {
+				if s.verdict = 0; s.item.Retriable {
+					s.verdict = 1
+				}
+				labels.add(s, got.Class)
+				continue
+			}
+			labels.add(s, got.Class)
 			rules.add(s, s.byRules.Class)
 			if s.strong {
 				strong.add(s, got.Class)
@@ -89,4 +104,5 @@ func main() {
 	fmt.Println("weighed", weighed.String())
 	fmt.Println(" strong", strong.String())
 	fmt.Println(" weak  ", weak.String())
+	fmt.Println("with doubted labels", labels.String())
 }

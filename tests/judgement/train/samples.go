@@ -25,8 +25,11 @@ type sample struct {
 	verdict  int   // 1 retriable, 0 not, -1 ambiguous
 	weight   float64
 	byRules  classify.Classification
-	strong   bool // they decide without weighing
-	tuned    bool
+	strong   bool   // they decide without weighing
+	tuned    bool   // the rules were written with it
+	doubted  bool   // its label cannot be read in it: to learn from it would be wrong
+	of       string // the text that this one is made of, with other words around
+	made     bool   // by a program: it is learned from and never scored
 }
 
 // readSamples reads all labelled texts, and those that the rules were written with: from these only words are learned,
@@ -36,36 +39,29 @@ func readSamples(data, tuned string) ([]sample, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := classify.Builtin()
 	var samples []sample
 	add := func(family string, part texts.Part, it score.Item, tuned bool) {
-		s := sample{family: family, part: part, item: it, tuned: tuned, verdict: -1}
-		s.byRules, s.strong = c.Sample(it.Evidence(), func(hash uint64, from, to int32, name string, sort uint8) {
-			s.features = append(s.features, weigh.Feature{Hash: hash, From: from, To: to, Name: name, Sort: sort})
-		})
-		for k, class := range weigh.Classes {
-			if it.Class == failure.Class(class) || slices.Contains(it.AlsoOK, failure.Class(class)) {
-				s.right = append(s.right, k)
-			}
+		s := newSample(family, part, it)
+		s.tuned = tuned
+		if len(s.right) > 0 {
+			samples = append(samples, s)
 		}
-		if len(s.right) == 0 {
-			return
-		}
-		if !it.Ambiguous {
-			s.verdict = 0
-			if it.Retriable {
-				s.verdict = 1
-			}
-		}
-		samples = append(samples, s)
 	}
 	for _, t := range all {
 		if part := texts.PartOf(t.Family); part != texts.Unread || os.Getenv("JUDGEMENT_UNREAD") != "" {
 			add(t.Family, part, t.Item, false)
+			if n := len(samples) - 1; t.Doubted && n >= 0 && samples[n].item.ID == t.ID {
+				samples[n].doubted = true
+			}
 		}
 	}
 	if err := readTuned(tuned, add); err != nil {
 		return nil, err
+	}
+	samples = append(samples, around(samples)...)
+	for _, s := range neutral() {
+		s.made = true
+		samples = append(samples, s)
 	}
 	count := map[string]float64{}
 	for i := range samples {
@@ -74,11 +70,36 @@ func readSamples(data, tuned string) ([]sample, error) {
 	for i := range samples {
 		s := &samples[i]
 		s.weight = 1 / math.Sqrt(max(count[s.family], 10)/10)
+		if s.of != "" {
+			s.weight *= aroundWeight
+		} else if s.made {
+			s.weight *= neutralWeight
+		}
 		if s.verdict < 0 {
 			s.weight /= 2
 		}
 	}
 	return samples, nil
+}
+
+// newSample returns the features of a text.
+func newSample(family string, part texts.Part, it score.Item) sample {
+	s := sample{family: family, part: part, item: it, verdict: -1}
+	s.byRules, s.strong = classify.Builtin().Sample(it.Evidence(), func(hash uint64, from, to int32, name string, sort uint8) {
+		s.features = append(s.features, weigh.Feature{Hash: hash, From: from, To: to, Name: name, Sort: sort})
+	})
+	for k, class := range weigh.Classes {
+		if it.Class == failure.Class(class) || slices.Contains(it.AlsoOK, failure.Class(class)) {
+			s.right = append(s.right, k)
+		}
+	}
+	if !it.Ambiguous {
+		s.verdict = 0
+		if it.Retriable {
+			s.verdict = 1
+		}
+	}
+	return s
 }
 
 func readTuned(dir string, add func(string, texts.Part, score.Item, bool)) error {

@@ -32,6 +32,10 @@ const (
 
 	Draft     Op = "draft"     // a client is about to create the batch Batch
 	Published Op = "published" // the store has published the batch
+	Drop      Op = "drop"      // a client is about to discard the batch Batch with all its members
+
+	Discard   Op = "discard"   // a client is about to discard the member Name, a draft
+	Discarded Op = "discarded" // the store has discarded it
 
 	Sent Op = "sent" // a handler has sent the notice Notice, which is about Causes deaths and outcomes
 

@@ -31,6 +31,17 @@ func submit(name string) ledger.Line {
 	return ledger.Line{Op: ledger.Submit, Name: name, Plan: plan.Quick, Digest: "d"}
 }
 
+// member and taken are lines about a member of the batch "b" with the key "k".
+func member(name string) ledger.Line {
+	l := submit(name)
+	l.Batch, l.Key = "b", "k"
+	return l
+}
+
+func taken(name string, id job.ID) ledger.Line {
+	return ledger.Line{Op: ledger.Taken, Name: name, ID: id, Batch: "b", Key: "k"}
+}
+
 func TestReadAllPutsLedgersTogether(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -38,6 +49,8 @@ func TestReadAllPutsLedgersTogether(t *testing.T) {
 		submit("taken"), ledger.Line{Op: ledger.Taken, Name: "taken", ID: 7, Existing: true},
 		submit("refused"), ledger.Line{Op: ledger.Refused, Name: "refused"},
 		submit("unknown"), submit("again"), submit("refused later"),
+		member("first"), taken("first", 20), ledger.Line{Op: ledger.Discard, Name: "first"}, ledger.Line{Op: ledger.Discarded, Name: "first"},
+		member("second"), taken("second", 21), ledger.Line{Op: ledger.Discard, Name: "second"},
 		ledger.Line{Op: ledger.Settle, ID: 7, Token: 1, Cause: uint8(job.Succeeded), To: job.Completed},
 	)
 	write(t, filepath.Join(dir, "2"),
@@ -50,6 +63,7 @@ func TestReadAllPutsLedgersTogether(t *testing.T) {
 		ledger.Line{Op: ledger.Settle, ID: 8, Token: 3, Cause: uint8(job.Failed), To: job.Dead},
 		ledger.Line{Op: ledger.Late, ID: 8, Token: 3, Cause: uint8(job.Failed), To: job.Dead},
 		ledger.Line{Op: ledger.Stalled, Holder: "w", From: 11, At: 12},
+		member("second"), taken("second", 22),
 	)
 	notes, err := ledger.ReadAll(filepath.Join(dir, "*"))
 	if err != nil {
@@ -58,6 +72,11 @@ func TestReadAllPutsLedgersTogether(t *testing.T) {
 	enqueue := func(name string, answer check.Answer, id job.ID, existing, again bool) check.Enqueue {
 		return check.Enqueue{Name: name, Kind: plan.Work, Digest: "d", Answer: answer, ID: id, Existing: existing, Again: again}
 	}
+	discarded := func(name string, id job.ID, discard check.Discard) check.Enqueue {
+		e := enqueue(name, check.Written, id, false, false)
+		e.Discard = discard
+		return e
+	}
 	want := ledger.Notes{
 		Enqueues: []check.Enqueue{
 			enqueue("taken", check.Written, 7, true, false),
@@ -65,15 +84,17 @@ func TestReadAllPutsLedgersTogether(t *testing.T) {
 			enqueue("unknown", check.Unknown, 0, false, false),
 			enqueue("again", check.Written, 8, false, true),
 			enqueue("refused later", check.Unknown, 0, false, true),
+			discarded("first", 20, check.Discarded), discarded("second", 22, check.Kept),
 		},
-		Runs: []check.Run{{Job: 7, Life: 1, Token: 1, Holder: "w", Start: 5, End: 9, Digest: "d", Result: "r"}},
+		Returned: 2,
+		Runs:     []check.Run{{Job: 7, Life: 1, Token: 1, Holder: "w", Start: 5, End: 9, Digest: "d", Result: "r"}},
 		Writes: []check.Write{
 			{Run: store.Run{ID: 7, Token: 1}, Cause: job.Succeeded, To: job.Completed, Answer: check.Written, Again: true},
 			{Run: store.Run{ID: 8, Token: 3}, Cause: job.Failed, To: job.Dead, Answer: check.Refused},
 		},
 		Stalls: []ledger.Stall{{Holder: "w", From: 11, To: 12}},
 		Plans: map[string]plan.Plan{"taken": plan.Quick, "refused": plan.Quick, "unknown": plan.Quick, "again": plan.Quick,
-			"refused later": plan.Quick},
+			"refused later": plan.Quick, "first": plan.Quick, "second": plan.Quick},
 	}
 	if diff := cmp.Diff(want, *notes); diff != "" {
 		t.Errorf("the merged ledgers differ (-want +got):\n%s", diff)

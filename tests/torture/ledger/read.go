@@ -49,6 +49,7 @@ type Notes struct {
 	Begins   []store.Run
 	Plans    map[string]plan.Plan // the plans of the jobs, by the name of the submission
 	Stalls   []Stall
+	Returned int      // number of members that came back as other jobs
 	InTx     []string // names of the submissions that were enqueued together with a row of the application
 }
 
@@ -67,7 +68,7 @@ func ReadAll(pattern string) (*Notes, error) {
 	}
 	m := merger{
 		notes:    Notes{Plans: make(map[string]plan.Plan)},
-		enqueues: make(map[string]int), runs: make(map[store.Run]int), writes: make(map[outcome]int),
+		enqueues: make(map[string]int), runs: make(map[store.Run]int), writes: make(map[outcome]int), keys: make(map[[2]string]job.ID),
 	}
 	for _, path := range paths {
 		lines, err := Read(path)
@@ -87,6 +88,7 @@ type merger struct {
 	enqueues map[string]int
 	runs     map[store.Run]int
 	writes   map[outcome]int
+	keys     map[[2]string]job.ID // the jobs of the members, by batch and key
 }
 
 type outcome struct {
@@ -102,7 +104,10 @@ func (m *merger) add(l *Line) {
 		m.submit(l)
 	case Taken:
 		e := &m.notes.Enqueues[m.enqueues[l.Name]]
-		e.Answer, e.ID, e.Existing = check.Written, l.ID, l.Existing
+		e.Answer, e.ID, e.Existing, e.Discard = check.Written, l.ID, l.Existing, check.Kept
+		if l.Batch != "" {
+			m.member([2]string{l.Batch, l.Key}, l.ID)
+		}
 	case Refused:
 		// After a call without an answer, a refusal does not prove that the job is not stored.
 		if e := &m.notes.Enqueues[m.enqueues[l.Name]]; !e.Again {
@@ -125,10 +130,22 @@ func (m *merger) add(l *Line) {
 		m.notes.Writes[m.writes[outcome{run, job.Cause(l.Cause), l.To}]].Answer = check.Refused
 	case Sent:
 		m.notes.Notices = append(m.notes.Notices, check.Notice{Job: l.ID, ID: l.Notice, Causes: l.Causes})
-	case Draft, Published: // for the next client
+	case Discard:
+		m.notes.Enqueues[m.enqueues[l.Name]].Discard = check.PerhapsDiscarded
+	case Discarded:
+		m.notes.Enqueues[m.enqueues[l.Name]].Discard = check.Discarded
+	case Draft, Published, Drop: // for the next client
 	case Stalled:
 		m.notes.Stalls = append(m.notes.Stalls, Stall{l.Holder, job.Micros(l.From), job.Micros(l.At)})
 	}
+}
+
+// member counts members that come back: another job has the key than before.
+func (m *merger) member(key [2]string, id job.ID) {
+	if m.keys[key] != 0 && m.keys[key] != id {
+		m.notes.Returned++
+	}
+	m.keys[key] = id
 }
 
 func (m *merger) submit(l *Line) {
