@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"time"
 
+	"github.com/redrive/redrive/internal/human"
 	"github.com/redrive/redrive/internal/wire"
 	"github.com/redrive/redrive/internal/words"
 	"github.com/redrive/redrive/job"
@@ -52,13 +54,21 @@ func known(n *int64) string {
 	return strconv.FormatInt(*n, 10)
 }
 
+// aged returns the age of a record in words, or a dash if none waits.
+func aged(seconds int64) string {
+	if seconds == 0 {
+		return "-"
+	}
+	return human.Duration(time.Duration(seconds) * time.Second)
+}
+
 type streamShowCmd struct {
 	Name string `arg:"" help:"Name of the stream."`
 }
 
 // Help implements kong.HelpProvider.
 func (*streamShowCmd) Help() string {
-	return `The state of a partition is "none" if no process has reported it for 15 seconds.
+	return `AGE is that of the oldest record that is not taken, looked up once a minute. The state of a partition is "none" if no process has reported it for 15 seconds.
 
     redrive stream show chat`
 }
@@ -80,13 +90,13 @@ func (c *streamShowCmd) Run(ctx context.Context, a *app) (err error) {
 	}
 	fmt.Fprintln(a.out)
 	out := a.styleOf(a.stdout)
-	t := table{columns: []column{{title: "TOPIC"}, {title: "PARTITION", right: true}, {title: "STATE"}, {title: "POSITION", right: true}, {title: "LAG", right: true},
+	t := table{columns: []column{{title: "TOPIC"}, {title: "PARTITION", right: true}, {title: "STATE"}, {title: "POSITION", right: true}, {title: "LAG", right: true}, {title: "AGE", right: true},
 		{title: "TAKEN", right: true}, {title: "EXISTING", right: true}, {title: "REVIVED", right: true}, {title: "DEAD", right: true},
 		{title: "OWN", right: true}, {title: "FOREIGN", right: true}}}
 	for i := range v.Partitions {
 		p := &v.Partitions[i]
 		n := &p.Counts
-		t.add(p.Topic, fmt.Sprint(p.Partition), p.State, fmt.Sprint(p.Next), known(p.Lag), fmt.Sprint(n.Taken), fmt.Sprint(n.Existing), fmt.Sprint(n.Revived),
+		t.add(p.Topic, fmt.Sprint(p.Partition), p.State, fmt.Sprint(p.Next), known(p.Lag), aged(p.LagSeconds), fmt.Sprint(n.Taken), fmt.Sprint(n.Existing), fmt.Sprint(n.Revived),
 			fmt.Sprint(n.Dead), fmt.Sprint(n.Own), fmt.Sprint(n.Foreign))
 	}
 	t.print(a.out, out)

@@ -2,10 +2,14 @@ package stream
 
 import (
 	"context"
+	"time"
 
 	"github.com/redrive/redrive/job"
 	"github.com/redrive/redrive/store"
 )
+
+// agesMax bounds the partitions whose oldest record is read.
+const agesMax = 16
 
 // look obeys what people have ordered: a pause, or another position of a partition. It reports whether
 // reading must begin again at the positions of the store. All that was read is stored. Each
@@ -38,7 +42,7 @@ func (l *loop) look(ctx context.Context) (reopen bool) {
 			reopen = reopen || p.Next < at
 		}
 	}
-	if !reopen && l.Now().Sub(l.reported) >= store.ReportEvery {
+	if !reopen && (len(from) != l.partitions || l.Now().Sub(l.reported) >= store.ReportEvery) {
 		l.report(ctx)
 	}
 	return reopen
@@ -51,9 +55,14 @@ func (l *loop) report(ctx context.Context) {
 	start, end, err := l.reader.Ends(ctx)
 	away := err != nil
 	from, stopped := l.reader.Reading()
+	l.ages(ctx, from, end)
+	l.partitions = len(from)
 	r := store.StreamReport{Stream: l.Name, Process: l.process}
 	for partition, next := range from {
 		p := store.PartitionReport{Place: l.topic.Place(partition), Topic: l.topic.Name, State: "running", Next: next, Start: start[partition], End: end[partition]}
+		if oldest, ok := l.oldest[partition]; ok && next <= oldest.Offset && next < p.End {
+			p.LagSeconds = max(0, int64(l.Now().Sub(oldest.Time)/time.Second))
+		}
 		s, isStopped := stopped[partition]
 		switch {
 		case isStopped:
@@ -70,6 +79,23 @@ func (l *loop) report(ctx context.Context) {
 	if err := l.client.ReportStream(ctx, r); err != nil {
 		l.Log.WarnContext(ctx, "the report about the stream is not stored", "stream", l.Name, "error", err)
 	}
+}
+
+// ages looks once a minute how old the oldest records are that are not read.
+func (l *loop) ages(ctx context.Context, from, end map[int32]int64) {
+	if l.Now().Sub(l.aged) < time.Minute {
+		return
+	}
+	unread := map[int32]int64{}
+	for partition, next := range from {
+		if next < end[partition] && len(unread) < agesMax {
+			unread[partition] = next
+		}
+	}
+	if len(unread) == 0 {
+		return // the next report looks again
+	}
+	l.aged, l.oldest = l.Now(), l.reader.Oldest(ctx, unread)
 }
 
 // left removes the report of this process.

@@ -34,10 +34,15 @@ type loop struct {
 	logged   store.FateCounts
 	loggedAt time.Time
 	reported time.Time
-	warned   time.Time // when a failed count was logged
+
+	partitions int // that were reported
+	aged       time.Time
+	oldest     map[int32]wire.Record // by partition: the oldest record that was not read then
+	warned     time.Time             // when a failed count was logged
 }
 
 func (l *loop) run(ctx context.Context) error {
+	l.look(ctx) // a stream that is paused takes nothing, also at its start
 	action := l.core.Step(l.Now(), intake.Begun{})
 	stopping := false
 	for {

@@ -256,7 +256,7 @@ func (s *stuck) Put(ctx context.Context, all []project.Document) error {
 }
 
 // Trap: a bulk retry floods what is written outwards, and new tasks wait behind it. A sink that does not come to its end holds up
-// nothing: while 500 retries wait to be written, new records are taken and their jobs end.
+// nothing: while 100 retries wait to be written, new records are taken and their jobs end.
 //
 // part of: S3, S7
 func TestS3_KafkaTrap15_ABulkRetryHoldsUpNoNewTask(t *testing.T) {
@@ -269,7 +269,7 @@ func TestS3_KafkaTrap15_ABulkRetryHoldsUpNoNewTask(t *testing.T) {
 		t.Fatal(err)
 	}
 	redrive.HandleRaw(client, "chat", func(_ context.Context, j *redrive.Job[[]byte]) error {
-		if j.Life == 1 && !strings.Contains(string(j.Args), `"n": 500}`) {
+		if j.Life == 1 && !strings.Contains(string(j.Args), `"n": 100}`) {
 			return failure.Permanent(errors.New("no such model"))
 		}
 		return nil
@@ -294,19 +294,19 @@ func TestS3_KafkaTrap15_ABulkRetryHoldsUpNoNewTask(t *testing.T) {
 		}
 		return n
 	}
-	produce(t, address, name, tasks(0, 500))
-	eventually(t, "all are dead", func() bool { return count(job.Dead) == 500 })
+	produce(t, address, name, tasks(0, 100))
+	eventually(t, "all are dead", func() bool { return count(job.Dead) == 100 })
 	<-docs.began
 	if _, err := client.Act(t.Context(), redrive.By{Actor: "ann"}, redrive.Action{Do: redrive.ActRetry, Filter: &redrive.DeadFilter{}, Limit: 1_000}, nil); err != nil {
 		t.Fatal(err)
 	}
-	produce(t, address, name, tasks(500, 501))
-	eventually(t, "the new task and all that were retried have completed", func() bool { return count(job.Completed) == 501 })
+	produce(t, address, name, tasks(100, 101))
+	eventually(t, "the new task and all that were retried have completed", func() bool { return count(job.Completed) == 101 })
 	close(docs.release)
 	eventually(t, "each dead letter has its document", func() bool {
 		docs.mu.Lock()
 		defer docs.mu.Unlock()
-		return len(docs.all) == 500
+		return len(docs.all) == 100
 	})
 	cancel()
 	for range 2 {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/twmb/franz-go/pkg/kadm"
 	"github.com/twmb/franz-go/pkg/kerr"
+	"github.com/twmb/franz-go/pkg/kgo"
 
 	"github.com/redrive/redrive"
 	"github.com/redrive/redrive/internal/testing/crashpoint"
@@ -277,6 +278,17 @@ func TestS4_KafkaTrap5_KafkaTrap21_ThePositionIsThatOfTheStore(t *testing.T) {
 		t.Fatal(err)
 	}
 	eventually(t, "the stream is paused", func() bool { return r.reported(0).State == "paused" })
+	r.stop()
+	client, err := kgo.NewClient(kgo.SeedBrokers(address), kgo.DefaultProduceTopic(r.topic), kgo.RecordPartitioner(kgo.ManualPartitioner()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	if err := client.ProduceSync(t.Context(), &kgo.Record{Value: []byte("old"), Timestamp: time.Now().Add(-time.Hour)}).FirstErr(); err != nil {
+		t.Fatal(err)
+	}
+	r.start()
+	eventually(t, "the age of what is not read is reported", func() bool { return r.reported(0).LagSeconds >= 3_600 })
 	r.stop()
 }
 

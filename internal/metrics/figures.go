@@ -60,7 +60,7 @@ func newFigures(source Source, o *Options) *figures {
 // Describe implements prometheus.Collector.
 func (f *figures) Describe(out chan<- *prometheus.Desc) {
 	for _, d := range []*prometheus.Desc{storeUp, jobs, pending, oldestDue, processes, slots, running, enqueued, completed, cancelled, dead, crashed, retried, failed,
-		streamLag, streamParts, streamRecords, sinkFailing} {
+		streamLag, streamAge, streamParts, streamRecords, sinkFailing} {
 		out <- d
 	}
 }

@@ -16,6 +16,7 @@ const StreamsMax = 200
 
 var (
 	streamLag     = desc("stream_lag_records", "Records of a topic that a stream has not taken yet. Missing while that is not known.", "stream", "topic")
+	streamAge     = desc("stream_lag_seconds", "Age of the oldest record of a topic that a stream has not taken yet, looked up once a minute. 0 if all are taken or it is not known.", "stream", "topic")
 	streamParts   = desc("stream_partitions", "Partitions of a topic by state.", "stream", "topic", "state")
 	streamRecords = desc("stream_records_total", "Records that a stream has read, by what became of them.", "stream", "topic", "outcome")
 	sinkFailing   = desc("stream_sink_failing_seconds", "For how long the writes of a sink have failed. 0 if the last one succeeded.", "stream", "sink")
@@ -27,6 +28,7 @@ type topicSum struct {
 	states map[string]int
 	lag    int64
 	known  bool // the lag of each partition is known
+	age    int64
 }
 
 // streams reports the streams.
@@ -52,6 +54,7 @@ func (f *figures) streams(ctx context.Context, add func(d *prometheus.Desc, t pr
 			}
 			s.counts.Add(&p.Counts)
 			s.states[p.State]++
+			s.age = max(s.age, p.LagSeconds)
 			if s.known = s.known && p.Lag != nil; s.known {
 				s.lag += *p.Lag
 			}
@@ -69,6 +72,7 @@ func (f *figures) streams(ctx context.Context, add func(d *prometheus.Desc, t pr
 		if s.known {
 			add(streamLag, prometheus.GaugeValue, float64(s.lag), at[0], at[1])
 		}
+		add(streamAge, prometheus.GaugeValue, float64(s.age), at[0], at[1])
 		for _, state := range append(store.PartitionStates(), "none") {
 			add(streamParts, prometheus.GaugeValue, float64(s.states[state]), at[0], at[1], state)
 		}

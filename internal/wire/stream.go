@@ -35,7 +35,7 @@ type StreamPartition struct {
 	Since  job.Micros `json:"since,omitempty"`  // since when the partition has the state
 	// Lag is how many records are not taken yet; null if that is not known.
 	Lag *int64 `json:"lag"`
-	// LagSeconds is the age of the oldest record that is not taken.
+	// LagSeconds is the age of the oldest record that is not taken, as of at most a minute ago.
 	LagSeconds int64 `json:"lag_seconds,omitempty"`
 	// Start and End are the offsets of the first record that still exists, and of the next one that is written.
 	Start *int64 `json:"start,omitempty"`

@@ -201,6 +201,21 @@ func Peek(ctx context.Context, o *Options, at PeekAt) (records []wire.Record, er
 	return records, nil
 }
 
+// Oldest returns the first record of each of these partitions at or after an offset, as far as they are read within two
+// seconds.
+func (r *Reader) Oldest(ctx context.Context, from map[int32]int64) map[int32]wire.Record {
+	found := map[int32]wire.Record{}
+	ctx, cancel := context.WithTimeout(ctx, quietMax)
+	defer cancel()
+	for p, at := range from {
+		records, err := Peek(ctx, r.o, PeekAt{Topic: r.topic.Name, Partition: p, Offset: at, N: 1})
+		if err == nil && len(records) > 0 {
+			found[p] = records[0]
+		}
+	}
+	return found
+}
+
 // record returns a record as the package wire reads it.
 func record(k *kgo.Record) wire.Record {
 	w := wire.Record{Topic: k.Topic, Partition: k.Partition, Offset: k.Offset, Time: k.Timestamp, Key: k.Key, Value: k.Value}
