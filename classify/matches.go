@@ -10,6 +10,7 @@ import (
 
 // matches turns what the machine has found into hits.
 func (r *reader) matches(m *phrase.Matcher, set *ruleset) {
+	r.unnamed = notLooked
 	r.regions(m, set)
 	for i := range m.Found {
 		f := &m.Found[i]
@@ -80,7 +81,7 @@ func (r *reader) say(m *phrase.Matcher, f *phrase.Match, rule *textRule, place i
 	h.final = !rule.passes
 	h.weight = rule.weight + place - r.denied(m, f, rule) - r.doubted(rule)
 	r.ordered = r.ordered || h.order > 0
-	if rule.class == failure.NotFound && rule.weight < wOwnPattern && unnamed(m) {
+	if rule.class == failure.NotFound && rule.weight < wOwnPattern && r.nameless(m) {
 		h.withoutName()
 	}
 }

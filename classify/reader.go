@@ -36,6 +36,8 @@ type reader struct {
 	bag     *weigh.Bag // features, where evidence is weighed
 	result  *weigh.Result
 	collect bool // the words of what is read go into it
+
+	unnamed naming // of the text that is being read
 }
 
 const (

@@ -40,6 +40,26 @@ func unnamed(m *phrase.Matcher) bool {
 	return true
 }
 
+// nameless says of the text that is being read whether it is unnamed. It looks once, however often something was not found.
+func (r *reader) nameless(m *phrase.Matcher) bool {
+	if r.unnamed == notLooked {
+		r.unnamed = hasName
+		if unnamed(m) {
+			r.unnamed = noName
+		}
+	}
+	return r.unnamed == noName
+}
+
+// naming says whether a text names what it is about.
+type naming uint8
+
+const (
+	notLooked naming = iota
+	hasName
+	noName
+)
+
 func hasEmptyName(text string) bool {
 	for _, name := range emptyNames {
 		at := strings.Index(text, name)
