@@ -15,7 +15,7 @@ type dlqListCmd struct {
 	deadFlags
 	Limit    int   `default:"50" help:"Largest number of dead letters, 1 to ${pageMax}."`
 	Before   int64 `placeholder:"N" help:"List only deaths before this number: the next page. The previous page prints the number."`
-	UserText bool  `help:"Show what the users read in a column. Default: only with --owner."`
+	UserText bool  `help:"Add a column with the text for users. Default: only with --owner."`
 	IDs      bool  `name:"ids" help:"Print only the ids of the jobs."`
 }
 

@@ -15,7 +15,7 @@ type jobsListCmd struct {
 	filterFlags
 	Limit    int               `default:"50" help:"At most so many, up to ${pageMax}."`
 	From     redrive.JobCursor `placeholder:"CURSOR" help:"The next page: the cursor that the page before ends with."`
-	UserText bool              `help:"Show what the users read in a column. Default: only with --owner."`
+	UserText bool              `help:"Add a column with the text for users. Default: only with --owner."`
 	IDs      bool              `name:"ids" help:"Print ids only."`
 }
 

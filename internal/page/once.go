@@ -81,7 +81,7 @@ func (p *Pages) endOnce(a *api.API, c *api.Call, r *redrive.Request, status int,
 		return
 	}
 	if err := a.Client().EndRequest(c.Context(), r.Scope, r.Key, status, body); err != nil {
-		a.Options().Logger.WarnContext(c.Context(), "what a form did was not stored", "request", c.RequestID, "error", err)
+		a.Options().Logger.WarnContext(c.Context(), "the answer to a form was not stored; the same form, sent again, may be carried out again", "request", c.RequestID, "error", err)
 	}
 }
 

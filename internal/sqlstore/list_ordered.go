@@ -140,7 +140,7 @@ func (l *lister) dead(death int64) (s stretch, err error) {
 	}
 	deaths := found.found
 	if found.more && found.edge > 0 {
-		deaths = append(deaths, found.edge) // the search ended there, perhaps without finding it
+		deaths = append(deaths, found.edge) // where the search stopped, selected or not: its time says how far the search came
 	}
 	if len(deaths) == 0 {
 		return s, nil

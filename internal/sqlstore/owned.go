@@ -74,8 +74,8 @@ const (
 // ownedRun is a run of the index.
 type ownedRun struct {
 	run     int64
-	low     job.ID     // the lowest id in the run
-	high    job.ID     // the highest id in the run
+	low     job.ID     // the lowest id in this run of the index
+	high    job.ID     // the highest id in this run of the index
 	n       int64      // number of entries
 	parts   int64      // a power of two
 	at      job.Micros // time of the newest commit whose jobs are in the run
