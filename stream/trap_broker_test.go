@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -253,7 +254,9 @@ func TestS4_KafkaTrap33_AnOlderCopyOfTheStore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	produce(t, r.address, r.topic, tasks(400, 1_000))
+	for p := range 3 { // each partition is ahead of the copy
+		produce(t, r.address, r.topic, tasks(400+200*p, 600+200*p), "-p", strconv.Itoa(p))
+	}
 	read(file, 1_000)
 	older := filepath.Join(dir, "older.db")
 	if err := os.WriteFile(older, copied, 0o600); err != nil {
