@@ -24,7 +24,7 @@ const (
 	// figures.
 	cutPassing = weigh.One * 55 / 100
 	cutFinal   = weigh.One * 60 / 100
-	cutAlone   = weigh.One * 70 / 100
+	cutAlone   = weigh.One * 80 / 100
 	// wordsNeeded is how many different words of a text must have weights where no rule says anything of weight. To give work
 	// up without any rule it takes one more.
 	wordsNeeded = 3
