@@ -114,3 +114,12 @@ func (r *reader) best() int {
 	}
 	return best
 }
+
+// naming says whether a text names what it is about.
+type naming uint8
+
+const (
+	notLooked naming = iota
+	hasName
+	noName
+)

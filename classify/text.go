@@ -144,3 +144,15 @@ func (r *reader) patterns(text string) {
 		}
 	}
 }
+
+// statusWords returns how many symbols at the beginning of a text say only with which code a program ended, as in
+// "exit code 1: not yet". The code is evidence of its own, and its words say nothing about the cause.
+func statusWords(m *phrase.Matcher) int {
+	if len(m.Syms) < 3 || m.Word(0) != "exit" || m.Tokens[m.Syms[2].Token].Kind != scan.Number {
+		return 0
+	}
+	if w := m.Word(1); w != "code" && w != "status" {
+		return 0
+	}
+	return 3
+}

@@ -51,15 +51,6 @@ func (r *reader) nameless(m *phrase.Matcher) bool {
 	return r.unnamed == noName
 }
 
-// naming says whether a text names what it is about.
-type naming uint8
-
-const (
-	notLooked naming = iota
-	hasName
-	noName
-)
-
 func hasEmptyName(text string) bool {
 	for _, name := range emptyNames {
 		at := strings.Index(text, name)

@@ -4,8 +4,6 @@ import (
 	"strings"
 
 	"github.com/redrive/redrive/failure"
-	"github.com/redrive/redrive/internal/phrase"
-	"github.com/redrive/redrive/internal/scan"
 	"github.com/redrive/redrive/internal/weigh"
 )
 
@@ -222,18 +220,6 @@ func (r *reader) collectWords(model *weigh.Model) {
 	r.readTexts()
 	r.collect = false
 	r.hits, r.traits, r.hint, r.ordered = r.hits[:hits], traits, hint, ordered
-}
-
-// statusWords returns how many symbols at the beginning of a text say only with which code a program ended, as in
-// "exit code 1: not yet". The code is evidence of its own, and its words say nothing about the cause.
-func statusWords(m *phrase.Matcher) int {
-	if len(m.Syms) < 3 || m.Word(0) != "exit" || m.Tokens[m.Syms[2].Token].Kind != scan.Number {
-		return 0
-	}
-	if w := m.Word(1); w != "code" && w != "status" {
-		return 0
-	}
-	return 3
 }
 
 // tiers are the weights at which one sort of rule ends and the next begins.
