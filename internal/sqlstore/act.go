@@ -312,7 +312,8 @@ func (t *Txn) muteOne(by store.By, a *store.Action, g *groupRow, ignores bool) (
 		}
 		return false
 	}
-	after := groupRow{id: g.id, muted: true, until: a.Until, left: a.Count, by: by.Actor, note: a.Note, last: g.last, resolved: g.resolved}
+	after := *g
+	after.muted, after.until, after.left, after.by, after.note = true, a.Until, a.Count, by.Actor, a.Note
 	if *g == after {
 		return false
 	}
