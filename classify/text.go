@@ -87,7 +87,7 @@ func (r *reader) readText(text string) {
 		r.context(&r.matcher)
 		r.leading(&r.matcher)
 		if r.collect {
-			r.bag.Words(&r.matcher, r.adjust, -inQuote+1, statusWords(&r.matcher))
+			r.addWords()
 		}
 		r.matches(&r.matcher, r.c.builtin)
 	} else if r.c.structured != nil {
@@ -143,6 +143,11 @@ func (r *reader) patterns(text string) {
 			})
 		}
 	}
+}
+
+// addWords puts the words of the text that is being read into the bag.
+func (r *reader) addWords() {
+	r.bag.Words(&r.matcher, r.adjust, -inQuote+1, statusWords(&r.matcher))
 }
 
 // statusWords returns how many symbols at the beginning of a text say only with which code a program ended, as in

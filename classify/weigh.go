@@ -212,7 +212,7 @@ func (r *reader) collectWords(model *weigh.Model) {
 	r.bag.Reset(model)
 	single := len(r.e.Stderr)+len(r.e.Stdout)+len(r.e.Details) == 0
 	if single && r.read != nil && r.matcher.Text == r.e.Message {
-		r.bag.Words(&r.matcher, r.adjust, -inQuote+1, statusWords(&r.matcher))
+		r.addWords()
 		return
 	}
 	hits, traits, hint, ordered := len(r.hits), r.traits, r.hint, r.ordered
